@@ -1,0 +1,51 @@
+/* What a collective costs between ranks of a cluster that have their links to themselves. */
+#ifndef HW_COLLECTIVE_H
+#define HW_COLLECTIVE_H
+
+#include "hw/cluster.h"
+
+enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALL_GATHER,
+    COLLECTIVE_BROADCAST,
+    COLLECTIVE_ALL_TO_ALL,
+    COLLECTIVE_SEND_RECV,
+    COLLECTIVE_KIND_COUNT
+};
+
+const char *collective_kind_name(enum collective_kind kind); /* "all_reduce" */
+
+/* Bytes as rccl-tests counts them: the whole buffer (all_gather: gathered; reduce_scatter: input;
+ * all_to_all: sent by one rank, its own part included). */
+struct collective {
+    enum collective_kind kind;
+    enum dtype dtype;
+    int64_t ranks; /* members; the same number on each of the nodes */
+    int64_t nodes;
+    double bytes;
+};
+
+struct collective_cost {
+    double latency_s;        /* fixed part */
+    double transfer_s;       /* the part that shares links: bytes over the bandwidth it has alone */
+    double relative_sigma;   /* standard deviation of the model's error, of the whole */
+    const char *algorithm;   /* "direct mesh", "rail ring + mesh" */
+    const char *bound;       /* "xgmi", "nic", "latency" */
+    double bus_bytes_per_s;  /* rccl-tests' bus bandwidth of the whole */
+    double link_fraction;    /* of each GPU's links in the node, while transferring: 0 to 1 */
+    double nic_fraction;     /* of each GPU's NIC */
+    double compute_fraction; /* of the GPU's compute units that its channels hold */
+    double hbm_fraction;     /* of the GPU's HBM bandwidth */
+};
+
+/* One line of a collective list: {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes": ..}. */
+bool collective_read(const struct json *object, struct collective *collective,
+                     struct error_list *errors);
+
+/* False with ERROR_INPUT (ranks that the cluster does not have, nodes that do not divide them) or
+ * ERROR_INFEASIBLE (no route). */
+bool collective_cost(const struct cluster *cluster, const struct collective *collective,
+                     struct collective_cost *cost, struct error_list *errors);
+
+#endif

@@ -1,0 +1,35 @@
+/* Memory that is built up, used and dropped together. No other module calls malloc. */
+#ifndef SIM_BASE_ARENA_H
+#define SIM_BASE_ARENA_H
+
+#include <stddef.h>
+
+/* Blocks from malloc, freed all at once; all of one arena by one thread. */
+struct arena;
+
+/* What to do when memory ends, or limit_bytes is passed: it must not return. So nobody who
+ * allocates ever has to ask whether it worked. */
+struct arena_policy {
+    size_t limit_bytes; /* 0: as much as the machine has */
+    void (*out_of_memory)(void *context, size_t wanted_bytes);
+    void *context;
+};
+
+struct arena *arena_new(const struct arena_policy *policy);
+void arena_free(struct arena *arena);
+
+/* count * size bytes, zeroed, aligned for any type; lives as long as the arena. */
+void *arena_alloc(struct arena *arena, size_t count, size_t size);
+
+/* Makes room in a growing array: returns items itself while count < *capacity, else a copy with
+ * at least twice the room (new room zeroed) and the new *capacity. Start with NULL and 0. */
+void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size);
+
+/* Text of its own, as printf makes it. */
+char *arena_format(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Bytes taken from the system so far. */
+size_t arena_size_bytes(const struct arena *arena);
+
+#endif

@@ -1,0 +1,104 @@
+/* Reading JSON that people wrote: values that know where they stand, and tables of wanted keys.
+ *
+ * A reader describes an object as a table of fields (key, type, place in a struct, range);
+ * json_read_object then finds every missing, unknown, misspelt, mistyped or out-of-range key at
+ * once, each with file:line:col and the path. Any number may be written as
+ * {"value": 5.3e12, "source": "where it was found", "note": "..."}; a table may insist on that. */
+#ifndef SIM_BASE_JSON_H
+#define SIM_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+
+/* A value and the way to it from the root. Lives in the arena of its document; passed by pointer. */
+struct json;
+
+enum json_kind { JSON_NULL_KIND, JSON_BOOL, JSON_INTEGER, JSON_REAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+/* A file of at most 16 MiB ("-" is standard input). NULL after adding ERROR_IO or ERROR_INPUT:
+ * unreadable, not JSON, a key twice, nested deeper than 2048. */
+const struct json *json_read_file(struct arena *arena, const char *path,
+                                  struct error_list *errors);
+
+/* The same from memory: `name` and `first_line` stand in messages (a line of a list). */
+const struct json *json_read_text(struct arena *arena, const char *name, int first_line,
+                                  const char *text, size_t length, struct error_list *errors);
+
+/* Replaces or adds one value below the root: key "plan.microbatch" path without the document's own
+ * name: "a.b" and text, JSON or else taken as a string. Messages about it then name `origin`
+ * ("--set plan.a.b=3") in place of file and line. False when the path runs through a non-object. */
+bool json_set(const struct json *root, const char *path, const char *value_text,
+              const char *origin, struct error_list *errors);
+
+enum json_kind json_kind(const struct json *value);
+/* The member of that key or the element of that index; NULL when there is none or the value is
+ * of another kind. */
+const struct json *json_member(const struct json *object, const char *key);
+const struct json *json_element(const struct json *array, size_t index);
+/* Members of an object, elements of an array, 0 of anything else. */
+size_t json_count(const struct json *value);
+/* The key of the index-th member in the order of the file. */
+const char *json_key(const struct json *object, size_t index);
+
+/* The plain values; assert the kind (a real may be read from an integer). */
+bool json_bool(const struct json *value);
+int64_t json_integer(const struct json *value);
+double json_real(const struct json *value);
+const char *json_string(const struct json *value);
+
+/* The file that the document was read from, for paths relative to it. */
+const char *json_file_name(const struct json *value);
+
+/* "plan.json:7:13: $.tensor", the value's place; computed by scanning the text again. */
+const char *json_where(const struct json *value);
+
+/* Adds ERROR_INPUT at the value's place. Always false. */
+bool json_fail(const struct json *value, struct error_list *errors, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+enum json_field_type {
+    JSON_FIELD_BOOL,    /* bool */
+    JSON_FIELD_INTEGER, /* int64_t */
+    JSON_FIELD_REAL,    /* double, an integer is fine */
+    JSON_FIELD_STRING,  /* const char *, not empty */
+    JSON_FIELD_CHOICE,  /* int: index into `choices` */
+    JSON_FIELD_VALUE,   /* const struct json *: read by the caller, any kind */
+};
+
+enum json_field_flag {
+    JSON_OPTIONAL = 1,   /* absent: the struct keeps what it held, its default */
+    JSON_NULLABLE = 2,   /* null is the same as absent */
+    JSON_SOURCED = 4,    /* the number must come with its source */
+};
+
+struct json_field {
+    const char *key;
+    enum json_field_type type;
+    size_t offset; /* offsetof the struct's member */
+    unsigned flags;
+    double minimum, maximum;      /* of numbers, both included; both 0: any */
+    const char *const *choices;   /* of JSON_FIELD_CHOICE, ended by NULL */
+};
+
+struct json_object_type {
+    const char *noun; /* "a plan": stands in messages */
+    const struct json_field *fields;
+    size_t field_count;
+    const char *const *ignored; /* further keys that are allowed, ended by NULL; "measured_*" takes
+                                   every key that begins so. May be NULL. "note", "source" and
+                                   "$schema" are always allowed. */
+};
+
+/* Fills the struct at `out` from the object. False after adding every fault of this object;
+ * fields that are right are filled all the same. */
+bool json_read_object(const struct json *object, const struct json_object_type *type, void *out,
+                      struct error_list *errors);
+
+/* The "source" that stands beside the number of that key, NULL if none. */
+const char *json_source(const struct json *object, const char *key);
+
+#endif

@@ -1,0 +1,32 @@
+/* Text that grows at its end: every output of the library is built here and written by the program. */
+#ifndef SIM_BASE_TEXT_H
+#define SIM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+
+struct text {
+    char *bytes; /* always ended by a 0 that is not counted; NULL while empty */
+    size_t length;
+    size_t capacity;
+    struct arena *arena;
+};
+
+struct text text_new(struct arena *arena);
+void text_append(struct text *text, const char *bytes, size_t length);
+void text_format(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reads a whole file of at most limit_bytes; false with ERROR_IO (cannot be read) or ERROR_INPUT
+ * (larger than the limit, not a plain file). "-" is standard input. */
+bool text_read_file(struct text *text, const char *path, size_t limit_bytes,
+                    struct error_list *errors);
+
+/* Writes beside the path and renames, so that a reader sees the old file or the whole new one.
+ * False with ERROR_IO, leaving nothing behind. */
+bool text_write_file(const struct text *text, const char *path, struct error_list *errors);
+
+#endif

@@ -1,0 +1,73 @@
+/* What must run, where, after what, and what it shares: the waist between models and engine.
+ *
+ *      lane 0   [ a ][ b ]──────┐          a task waits for the one before it on each of its lanes
+ *      lane 1   [ c ]─┐         ▼          and for its dependencies; a collective is one task on a
+ *                     └──▶ [ d on 0 and 1 ]   lane of every member
+ *
+ * Tasks are added in an order in which they could run (dependencies before dependants), so a graph
+ * cannot hold a cycle. Nothing here knows what a task stands for: `tag` is its maker's. */
+#ifndef SIM_ENGINE_TASK_GRAPH_H
+#define SIM_ENGINE_TASK_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+
+struct task_graph;
+
+enum { TASK_NONE = -1 };
+
+/* An in-order queue of tasks, as a GPU stream is. */
+struct lane {
+    const char *name; /* "compute" */
+    uint32_t group;   /* lanes of one group belong together: the rank */
+};
+
+/* Of a resource, how much one unit of the task's rate takes: 0.2 of a device's compute share per
+ * unit, 1 byte per byte of a link. */
+struct task_usage {
+    uint32_t resource; /* counted from the task's resource_base */
+    double amount;
+};
+
+/* How tasks of one sort drain their work; shared by all tasks that name it. */
+struct task_demand {
+    double top_rate_per_s; /* > 0: units of work a second with nothing in the way */
+    double weight;         /* > 0: its part when a resource is short; 1 where all are equal */
+    const struct task_usage *usages; /* copied by task_graph_add_demand */
+    size_t usage_count;
+};
+
+struct task {
+    int64_t delay_ps; /* first this, taking no resource */
+    double work;      /* then this many units, drained at a shared rate */
+    int32_t demand;   /* from task_graph_add_demand; TASK_NONE: only the delay */
+    uint32_t resource_base;
+    uint32_t tag; /* the maker's; comes back in the trace */
+};
+
+/* task_count is a guess that saves copying. */
+struct task_graph *task_graph_new(struct arena *arena, size_t task_count);
+
+/* Each returns the index of what it added, counting from 0. */
+uint32_t task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group);
+uint32_t task_graph_add_resource(struct task_graph *graph, const char *name,
+                                 double capacity_per_s);
+int32_t task_graph_add_demand(struct task_graph *graph, const struct task_demand *demand);
+uint32_t task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane);
+/* A rendezvous: starts when it is at the head of every one of the lanes (each named once). */
+uint32_t task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
+                                   const uint32_t *lanes, size_t lane_count);
+/* `after` starts when `before` has ended; asserts before < after < count. */
+void task_graph_add_dependency(struct task_graph *graph, uint32_t before, uint32_t after);
+
+size_t task_graph_task_count(const struct task_graph *graph);
+size_t task_graph_lane_count(const struct task_graph *graph);
+struct task task_graph_task(const struct task_graph *graph, uint32_t task);
+struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
+/* The lanes of a task: *count of them, ascending in the order they were given. */
+const uint32_t *task_graph_task_lanes(const struct task_graph *graph, uint32_t task,
+                                      size_t *count);
+
+#endif

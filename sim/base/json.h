@@ -3,7 +3,8 @@
  * A reader describes an object as a table of fields (key, type, place in a struct, range);
  * json_read_object then finds every missing, unknown, misspelt, mistyped or out-of-range key at
  * once, each with file:line:col and the path. Any number may be written as
- * {"value": 5.3e12, "source": "where it was found", "note": "..."}; a table may insist on that. */
+ * {"value": 5.3e12, "source": "where it was found", "note": "..."}; a table may insist on that.
+ */
 #ifndef SIM_BASE_JSON_H
 #define SIM_BASE_JSON_H
 
@@ -14,10 +15,19 @@
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 
-/* A value and the way to it from the root. Lives in the arena of its document; passed by pointer. */
+/* A value and the way to it from the root. Lives in the arena of its document; passed by
+ * pointer. */
 struct json;
 
-enum json_kind { JSON_NULL_KIND, JSON_BOOL, JSON_INTEGER, JSON_REAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_kind {
+    JSON_KIND_NULL,
+    JSON_KIND_BOOL,
+    JSON_KIND_INTEGER,
+    JSON_KIND_REAL,
+    JSON_KIND_STRING,
+    JSON_KIND_ARRAY,
+    JSON_KIND_OBJECT,
+};
 
 /* A file of at most 16 MiB ("-" is standard input). NULL after adding ERROR_IO or ERROR_INPUT:
  * unreadable, not JSON, a key twice, nested deeper than 2048. */
@@ -28,9 +38,11 @@ const struct json *json_read_file(struct arena *arena, const char *path,
 const struct json *json_read_text(struct arena *arena, const char *name, int first_line,
                                   const char *text, size_t length, struct error_list *errors);
 
-/* Replaces or adds one value below the root: key "plan.microbatch" path without the document's own
- * name: "a.b" and text, JSON or else taken as a string. Messages about it then name `origin`
- * ("--set plan.a.b=3") in place of file and line. False when the path runs through a non-object. */
+/* Replaces or adds one value below the root: key "plan.microbatch" path without the document's
+ * own name: "a.b" and text, JSON or else taken as a string. Messages about it then name
+ * `origin`
+ * ("--set plan.a.b=3") in place of file and line. False when the path runs through a
+ * non-object. */
 bool json_set(const struct json *root, const char *path, const char *value_text,
               const char *origin, struct error_list *errors);
 
@@ -45,10 +57,10 @@ size_t json_count(const struct json *value);
 const char *json_key(const struct json *object, size_t index);
 
 /* The plain values; assert the kind (a real may be read from an integer). */
-bool json_bool(const struct json *value);
-int64_t json_integer(const struct json *value);
-double json_real(const struct json *value);
-const char *json_string(const struct json *value);
+bool json_as_bool(const struct json *value);
+int64_t json_as_integer(const struct json *value);
+double json_as_real(const struct json *value);
+const char *json_as_string(const struct json *value);
 
 /* The file that the document was read from, for paths relative to it. */
 const char *json_file_name(const struct json *value);
@@ -70,9 +82,9 @@ enum json_field_type {
 };
 
 enum json_field_flag {
-    JSON_OPTIONAL = 1,   /* absent: the struct keeps what it held, its default */
-    JSON_NULLABLE = 2,   /* null is the same as absent */
-    JSON_SOURCED = 4,    /* the number must come with its source */
+    JSON_OPTIONAL = 1, /* absent: the struct keeps what it held, its default */
+    JSON_NULLABLE = 2, /* null is the same as absent */
+    JSON_SOURCED = 4,  /* the number must come with its source */
 };
 
 struct json_field {
@@ -80,17 +92,18 @@ struct json_field {
     enum json_field_type type;
     size_t offset; /* offsetof the struct's member */
     unsigned flags;
-    double minimum, maximum;      /* of numbers, both included; both 0: any */
-    const char *const *choices;   /* of JSON_FIELD_CHOICE, ended by NULL */
+    double minimum, maximum;    /* of numbers, both included; both 0: any */
+    const char *const *choices; /* of JSON_FIELD_CHOICE, ended by NULL */
 };
 
 struct json_object_type {
     const char *noun; /* "a plan": stands in messages */
     const struct json_field *fields;
     size_t field_count;
-    const char *const *ignored; /* further keys that are allowed, ended by NULL; "measured_*" takes
-                                   every key that begins so. May be NULL. "note", "source" and
-                                   "$schema" are always allowed. */
+    const char *const
+        *ignored; /* further keys that are allowed, ended by NULL; "measured_*" takes
+                     every key that begins so. May be NULL. "note", "source" and
+                     "$schema" are always allowed. */
 };
 
 /* Fills the struct at `out` from the object. False after adding every fault of this object;

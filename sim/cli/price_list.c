@@ -126,7 +126,7 @@ read_question(const struct line_source *source, struct arena *arena, struct erro
     }
     const struct json *question = json_read_text(arena, source->name, source->number,
                                                  source->bytes, source->length, errors);
-    if (question && json_kind(question) != JSON_OBJECT) {
+    if (question && json_kind(question) != JSON_KIND_OBJECT) {
         json_fail(question, errors, "a line of a list is an object");
         return NULL;
     }

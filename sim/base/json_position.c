@@ -1,0 +1,134 @@
+/* Where a value stands in its file: found by walking the text again along the value's path.
+ *
+ * Only done to print a message. The text has been parsed before, so it is known to be JSON. */
+#include <string.h>
+
+#include "sim/base/json_tree.h"
+#include "sim/base/text.h"
+
+struct cursor {
+    const char *at;
+    const char *end;
+};
+
+static void
+skip_space(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && strchr(" \t\r\n", *cursor->at))
+        cursor->at++;
+}
+
+static void
+skip_string(struct cursor *cursor)
+{
+    for (cursor->at++; cursor->at < cursor->end && *cursor->at != '"'; cursor->at++)
+        if (*cursor->at == '\\')
+            cursor->at++;
+    cursor->at++;
+}
+
+/* One whole value: brackets are counted, strings stepped over. */
+static void
+skip_value(struct cursor *cursor)
+{
+    int depth = 0;
+    skip_space(cursor);
+    while (cursor->at < cursor->end) {
+        char c = *cursor->at;
+        if (depth == 0 && (c == ',' || c == '}' || c == ']'))
+            return;
+        if (c == '"') {
+            skip_string(cursor);
+            continue;
+        }
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        cursor->at++;
+    }
+}
+
+/* From the bracket that opens an object or array to its index-th child (its key in an object).
+ */
+static void
+enter_child(struct cursor *cursor, size_t index)
+{
+    cursor->at++;
+    skip_space(cursor);
+    for (size_t i = 0; i < index; i++) {
+        skip_value(cursor); /* of a member: key, colon and value in one go */
+        cursor->at++;
+        skip_space(cursor);
+    }
+}
+
+static void
+skip_key(struct cursor *cursor)
+{
+    skip_string(cursor);
+    skip_space(cursor);
+    cursor->at++; /* the colon */
+    skip_space(cursor);
+}
+
+static void
+find(const struct json *value, bool is_key_wanted, struct cursor *cursor)
+{
+    if (!value->parent) {
+        skip_space(cursor);
+        return;
+    }
+    find(value->parent, false, cursor);
+    enter_child(cursor, value->index);
+    if (value->key && !is_key_wanted)
+        skip_key(cursor);
+}
+
+/* "$.a.b[3]" behind whatever the text holds. */
+static void
+append_path(struct text *text, const struct json *value)
+{
+    if (!value->parent) {
+        text_format(text, "$");
+        return;
+    }
+    append_path(text, value->parent);
+    if (value->key)
+        text_format(text, ".%s", value->key);
+    else
+        text_format(text, "[%zu]", value->index);
+}
+
+static const char *
+position(const struct json *value, bool is_key_wanted)
+{
+    const struct json_document *document = value->document;
+    struct text text = text_new(document->arena);
+    if (value->origin) {
+        text_format(&text, "%s: ", value->origin);
+        append_path(&text, value);
+        return text.bytes;
+    }
+    struct cursor cursor = {document->text, document->text + document->length};
+    find(value, is_key_wanted, &cursor);
+    int line = document->first_line, column = 1;
+    for (const char *at = document->text; at < cursor.at && at < cursor.end; at++) {
+        bool is_newline = *at == '\n';
+        line += is_newline;
+        bool is_continued = ((unsigned char)*at & 0xC0) == 0x80; /* inside one UTF-8 letter */
+        column = is_newline ? 1 : column + !is_continued;
+    }
+    text_format(&text, "%s:%d:%d: ", document->name, line, column);
+    append_path(&text, value);
+    return text.bytes;
+}
+
+const char *
+json_position_of_value(const struct json *value)
+{
+    return position(value, false);
+}
+
+const char *
+json_position_of_key(const struct json *value)
+{
+    return position(value, true);
+}

@@ -1,0 +1,231 @@
+/* JSON out, one value after the other. */
+#include "sim/base/json_writer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/json.h"
+
+struct json_writer
+json_writer_new(struct text *out, bool is_indented)
+{
+    return (struct json_writer){.out = out, .is_indented = is_indented};
+}
+
+static void
+break_line(struct json_writer *writer)
+{
+    if (writer->is_indented)
+        text_format(writer->out, "\n%*s", 2 * writer->depth, "");
+}
+
+/* The comma and line break that come before a value or key, if any. */
+static void
+begin_item(struct json_writer *writer)
+{
+    if (writer->has_key) {
+        writer->has_key = false;
+        return;
+    }
+    bool is_first = !writer->has_items[writer->depth];
+    writer->has_items[writer->depth] = true;
+    if (writer->depth == 0)
+        return;
+    if (!is_first)
+        text_format(writer->out, writer->is_indented ? "," : ", ");
+    break_line(writer);
+}
+
+static void
+begin_nested(struct json_writer *writer, char bracket)
+{
+    begin_item(writer);
+    text_append(writer->out, &bracket, 1);
+    assert(writer->depth + 1 < JSON_WRITER_DEPTH_MAX && "our own output nests less deeply");
+    writer->depth++;
+    writer->has_items[writer->depth] = false;
+}
+
+static void
+end_nested(struct json_writer *writer, char bracket)
+{
+    assert(writer->depth > 0 && !writer->has_key);
+    bool had_items = writer->has_items[writer->depth];
+    writer->depth--;
+    if (had_items)
+        break_line(writer);
+    text_append(writer->out, &bracket, 1);
+}
+
+void
+json_write_begin_object(struct json_writer *writer)
+{
+    begin_nested(writer, '{');
+}
+
+void
+json_write_end_object(struct json_writer *writer)
+{
+    end_nested(writer, '}');
+}
+
+void
+json_write_begin_array(struct json_writer *writer)
+{
+    begin_nested(writer, '[');
+}
+
+void
+json_write_end_array(struct json_writer *writer)
+{
+    end_nested(writer, ']');
+}
+
+static void
+append_quoted(struct text *out, const char *string)
+{
+    text_append(out, "\"", 1);
+    for (const char *at = string; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c == '"' || c == '\\')
+            text_format(out, "\\%c", c);
+        else if (c < 0x20)
+            text_format(out, "\\u%04x", c);
+        else
+            text_append(out, at, 1);
+    }
+    text_append(out, "\"", 1);
+}
+
+void
+json_write_key(struct json_writer *writer, const char *key)
+{
+    assert(!writer->has_key && "a key is followed by its value");
+    begin_item(writer);
+    append_quoted(writer->out, key);
+    text_append(writer->out, ": ", 2);
+    writer->has_key = true;
+}
+
+void
+json_write_string(struct json_writer *writer, const char *value)
+{
+    begin_item(writer);
+    if (value)
+        append_quoted(writer->out, value);
+    else
+        text_append(writer->out, "null", 4);
+}
+
+void
+json_write_integer(struct json_writer *writer, int64_t value)
+{
+    begin_item(writer);
+    text_format(writer->out, "%" PRId64, value);
+}
+
+void
+json_write_real(struct json_writer *writer, double value)
+{
+    begin_item(writer);
+    if (!isfinite(value)) {
+        text_append(writer->out, "null", 4);
+        return;
+    }
+    char digits[32];
+    for (int precision = 15; precision <= 17; precision++) { /* the shortest that reads back */
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    bool is_real = strpbrk(digits, ".e");
+    text_format(writer->out, "%s%s", digits, is_real ? "" : ".0");
+}
+
+void
+json_write_bool(struct json_writer *writer, bool value)
+{
+    begin_item(writer);
+    text_format(writer->out, "%s", value ? "true" : "false");
+}
+
+void
+json_write_string_at(struct json_writer *writer, const char *key, const char *value)
+{
+    json_write_key(writer, key);
+    json_write_string(writer, value);
+}
+
+void
+json_write_integer_at(struct json_writer *writer, const char *key, int64_t value)
+{
+    json_write_key(writer, key);
+    json_write_integer(writer, value);
+}
+
+void
+json_write_real_at(struct json_writer *writer, const char *key, double value)
+{
+    json_write_key(writer, key);
+    json_write_real(writer, value);
+}
+
+void
+json_write_bool_at(struct json_writer *writer, const char *key, bool value)
+{
+    json_write_key(writer, key);
+    json_write_bool(writer, value);
+}
+
+static void
+write_members(struct json_writer *writer, const struct json *object)
+{
+    json_write_begin_object(writer);
+    for (size_t i = 0; i < json_count(object); i++) {
+        const char *key = json_key(object, i);
+        json_write_key(writer, key);
+        json_write_value(writer, json_member(object, key));
+    }
+    json_write_end_object(writer);
+}
+
+static void
+write_elements(struct json_writer *writer, const struct json *array)
+{
+    json_write_begin_array(writer);
+    for (size_t i = 0; i < json_count(array); i++)
+        json_write_value(writer, json_element(array, i));
+    json_write_end_array(writer);
+}
+
+void
+json_write_value(struct json_writer *writer, const struct json *value)
+{
+    switch (json_kind(value)) {
+    case JSON_KIND_NULL:
+        json_write_string(writer, NULL);
+        break;
+    case JSON_KIND_BOOL:
+        json_write_bool(writer, json_as_bool(value));
+        break;
+    case JSON_KIND_INTEGER:
+        json_write_integer(writer, json_as_integer(value));
+        break;
+    case JSON_KIND_REAL:
+        json_write_real(writer, json_as_real(value));
+        break;
+    case JSON_KIND_STRING:
+        json_write_string(writer, json_as_string(value));
+        break;
+    case JSON_KIND_ARRAY:
+        write_elements(writer, value);
+        break;
+    case JSON_KIND_OBJECT:
+        write_members(writer, value);
+        break;
+    }
+}

@@ -1,0 +1,140 @@
+/* Text that grows at its end, and whole files in and out. */
+#include "sim/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct text
+text_new(struct arena *arena)
+{
+    return (struct text){.arena = arena};
+}
+
+/* Room for `more` bytes and the 0 behind them. */
+static void
+reserve(struct text *text, size_t more)
+{
+    text->bytes = arena_grow(text->arena, text->bytes, text->length + more, &text->capacity, 1);
+}
+
+void
+text_append(struct text *text, const char *bytes, size_t length)
+{
+    reserve(text, length);
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+void
+text_format(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    reserve(text, (size_t)length);
+    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+    va_end(again);
+    text->length += (size_t)length;
+}
+
+static bool
+read_all(struct text *text, int file, const char *path, size_t limit_bytes,
+         struct error_list *errors)
+{
+    char chunk[16384];
+    for (;;) {
+        ssize_t got = read(file, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_add(errors, ERROR_IO, path, "cannot be read: %s", strerror(errno));
+        if (got == 0)
+            return true;
+        if (text->length + (size_t)got > limit_bytes)
+            return error_add(errors, ERROR_INPUT, path, "is larger than the %zu bytes allowed",
+                             limit_bytes);
+        text_append(text, chunk, (size_t)got);
+    }
+}
+
+bool
+text_read_file(struct text *text, const char *path, size_t limit_bytes,
+               struct error_list *errors)
+{
+    if (strcmp(path, "-") == 0)
+        return read_all(text, STDIN_FILENO, "standard input", limit_bytes, errors);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return error_add(errors, ERROR_IO, path, "cannot be opened: %s", strerror(errno));
+    struct stat status;
+    bool is_read = false;
+    if (fstat(file, &status) == 0 && S_ISDIR(status.st_mode))
+        error_add(errors, ERROR_IO, path, "is a folder, a file is wanted");
+    else
+        is_read = read_all(text, file, path, limit_bytes, errors);
+    close(file);
+    return is_read;
+}
+
+static bool
+write_all(int file, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t put = write(file, bytes, length);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+/* Devices and pipes cannot be renamed over: they are written straight. */
+static bool
+is_written_in_place(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+static bool
+write_and_close(int file, const struct text *text)
+{
+    bool is_whole = write_all(file, text->bytes, text->length);
+    int fault = errno;
+    is_whole = close(file) == 0 && is_whole;
+    if (!is_whole && fault)
+        errno = fault;
+    return is_whole;
+}
+
+bool
+text_write_file(const struct text *text, const char *path, struct error_list *errors)
+{
+    bool is_in_place = is_written_in_place(path);
+    const char *beside =
+        is_in_place ? path : arena_format(text->arena, "%s.%ld.part", path, (long)getpid());
+    int flags = O_WRONLY | O_CLOEXEC | (is_in_place ? O_NOCTTY : O_CREAT | O_EXCL);
+    int file = open(beside, flags, 0666);
+    if (file < 0)
+        return error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
+    errno = 0;
+    bool is_done = write_and_close(file, text) && (is_in_place || rename(beside, path) == 0);
+    if (is_done)
+        return true;
+    error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
+    if (!is_in_place)
+        unlink(beside);
+    return false;
+}

@@ -1,0 +1,195 @@
+/* Does the agenda give back what was set, earliest first and in the order of setting on ties?
+ */
+#include "sim/engine/event_queue.h"
+
+#include <check.h>
+
+enum { ITEMS = 300, CALLS = 20000 };
+
+static struct arena *arena;
+
+static void
+fail_on_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
+}
+
+static void
+begin(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+}
+
+static void
+end(void)
+{
+    arena_free(arena);
+}
+
+static void
+check_pops(struct event_queue *queue, int64_t at_ps, uint32_t item)
+{
+    struct event event;
+    ck_assert_int_eq(event_queue_next_ps(queue), at_ps);
+    ck_assert(event_queue_pop(queue, &event));
+    ck_assert_int_eq(event.at_ps, at_ps);
+    ck_assert_uint_eq(event.item, item);
+}
+
+static void
+check_is_empty(struct event_queue *queue)
+{
+    struct event event;
+    ck_assert_int_eq(event_queue_next_ps(queue), INT64_MAX);
+    ck_assert(!event_queue_pop(queue, &event));
+}
+
+START_TEST(the_earliest_comes_first)
+{
+    struct event_queue *queue = event_queue_new(arena, 3);
+    event_queue_set(queue, 0, 30);
+    event_queue_set(queue, 1, 10);
+    event_queue_set(queue, 2, 20);
+    check_pops(queue, 10, 1);
+    check_pops(queue, 20, 2);
+    check_pops(queue, 30, 0);
+    check_is_empty(queue);
+}
+END_TEST
+
+START_TEST(ties_are_settled_by_the_order_of_setting)
+{
+    struct event_queue *queue = event_queue_new(arena, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        event_queue_set(queue, (5 * i + 3) % 8, 7);
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        check_pops(queue, 7, (5 * i + 3) % 8);
+    }
+}
+END_TEST
+
+START_TEST(moving_an_item_to_its_own_time_puts_it_behind_its_equals)
+{
+    struct event_queue *queue = event_queue_new(arena, 2);
+    event_queue_set(queue, 0, 5);
+    event_queue_set(queue, 1, 5);
+    event_queue_set(queue, 0, 5);
+    check_pops(queue, 5, 1);
+    check_pops(queue, 5, 0);
+}
+END_TEST
+
+START_TEST(an_item_moves_both_ways_and_stays_single)
+{
+    struct event_queue *queue = event_queue_new(arena, 3);
+    event_queue_set(queue, 0, 10);
+    event_queue_set(queue, 1, 20);
+    event_queue_set(queue, 2, 30);
+    event_queue_set(queue, 0, 25);
+    event_queue_set(queue, 2, 5);
+    check_pops(queue, 5, 2);
+    check_pops(queue, 20, 1);
+    check_pops(queue, 25, 0);
+    check_is_empty(queue);
+}
+END_TEST
+
+/* The root is open after a pop: moving another item must not fall into it. */
+START_TEST(an_item_moves_right_after_a_pop)
+{
+    struct event_queue *queue = event_queue_new(arena, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        event_queue_set(queue, i, 10 * (int64_t)i);
+    }
+    check_pops(queue, 0, 0);
+    event_queue_set(queue, 3, 5);
+    event_queue_set(queue, 0, 15);
+    check_pops(queue, 5, 3);
+    check_pops(queue, 10, 1);
+    check_pops(queue, 15, 0);
+    check_pops(queue, 20, 2);
+    check_is_empty(queue);
+}
+END_TEST
+
+START_TEST(a_queue_of_no_items_is_empty)
+{
+    check_is_empty(event_queue_new(arena, 0));
+}
+END_TEST
+
+/* The independent answer: an unsorted list, searched from end to end. */
+struct naive_queue {
+    int64_t at_ps[ITEMS];
+    uint64_t order[ITEMS]; /* 0: not on the agenda */
+    uint64_t set_count;
+};
+
+static int
+naive_next(const struct naive_queue *queue)
+{
+    int best = -1;
+    for (int i = 0; i < ITEMS; i++) {
+        if (queue->order[i] == 0) {
+            continue;
+        }
+        bool is_better =
+            best < 0 || queue->at_ps[i] < queue->at_ps[best] ||
+            (queue->at_ps[i] == queue->at_ps[best] && queue->order[i] < queue->order[best]);
+        best = is_better ? i : best;
+    }
+    return best;
+}
+
+/* Numerical Recipes' quick generator; the upper bits are the good ones. */
+static uint32_t
+random_below(uint64_t *state, uint32_t bound)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % bound;
+}
+
+START_TEST(any_mix_of_calls_agrees_with_a_plain_list)
+{
+    struct event_queue *queue = event_queue_new(arena, ITEMS);
+    struct naive_queue naive = {.set_count = 0};
+    uint64_t state = 1;
+    int64_t now_ps = 0;
+    for (int call = 0; call < CALLS; call++) {
+        int next = naive_next(&naive);
+        /* Sets prevail in the first half of each 1000 calls, pops in the second. */
+        bool is_pop = random_below(&state, 10) < (call % 1000 < 500 ? 3 : 7);
+        if (is_pop && next >= 0) {
+            now_ps = naive.at_ps[next];
+            check_pops(queue, now_ps, (uint32_t)next);
+            naive.order[next] = 0;
+        } else {
+            uint32_t item = random_below(&state, ITEMS);
+            naive.at_ps[item] = now_ps + random_below(&state, 20);
+            naive.order[item] = ++naive.set_count;
+            event_queue_set(queue, item, naive.at_ps[item]);
+        }
+    }
+}
+END_TEST
+
+Suite *event_queue_suite(void);
+
+Suite *
+event_queue_suite(void)
+{
+    Suite *suite = suite_create("event_queue");
+    TCase *facts = tcase_create("facts");
+    tcase_add_checked_fixture(facts, begin, end);
+    tcase_add_test(facts, the_earliest_comes_first);
+    tcase_add_test(facts, ties_are_settled_by_the_order_of_setting);
+    tcase_add_test(facts, moving_an_item_to_its_own_time_puts_it_behind_its_equals);
+    tcase_add_test(facts, an_item_moves_both_ways_and_stays_single);
+    tcase_add_test(facts, an_item_moves_right_after_a_pop);
+    tcase_add_test(facts, a_queue_of_no_items_is_empty);
+    tcase_add_test(facts, any_mix_of_calls_agrees_with_a_plain_list);
+    suite_add_tcase(suite, facts);
+    return suite;
+}

@@ -3,38 +3,65 @@
 # Rooms and what each may include: README.md, "The map". A source beside its header is part of the
 # library; *_test.c, *_bench.c and *_fuzz.c stand beside what they check and are programs of their own.
 
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 BUILD   ?= build
 OPT     ?= -O2 -g
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wcast-qual \
            -Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wvla \
            -Wformat=2 -Wundef -Werror
 prefix  ?= /usr/local
+SECONDS ?= 60
+JOBS    ?= $(shell nproc)
 
 ROOMS     := sim/base sim/engine hw models plots validate sim/cli
 SOURCES   := $(sort $(foreach room,$(ROOMS),$(wildcard $(room)/*.c)))
+HEADERS   := $(sort $(foreach room,$(ROOMS),$(wildcard $(room)/*.h)))
 TESTS     := $(filter %_test.c,$(SOURCES))
 BENCHES   := $(filter %_bench.c,$(SOURCES))
 FUZZES    := $(filter %_fuzz.c,$(SOURCES))
-MAINS     := sim/cli/main.c validate/measure_main.c
+MEASURE   := $(wildcard validate/measure_main.c)
+MAINS     := sim/cli/main.c $(MEASURE)
 LIBRARY   := $(filter-out $(TESTS) $(BENCHES) $(FUZZES) $(MAINS),$(SOURCES))
-HEADERS   := $(sort $(foreach room,$(ROOMS),$(wildcard $(room)/*.h)))
+DEMO      := configs/runs/zaya1-base-4k-1024.json
 
 # Asked for once, and only when something is compiled: a bare machine has no pkg-config yet.
 once           = $(eval $1 := $2)$($1)
-PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(shell pkg-config --cflags jansson gsl pangocairo))
+PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(patsubst -I%,-isystem%,$(shell \
+                 pkg-config --cflags jansson gsl pangocairo)))
 PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo))
 CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
+MEASURE_LIBS   := $(if $(MEASURE),-lopenblas)
 
 # -ffp-contract=off: gcc and clang must give the same bytes.
-COMPILE = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off $(OPT) $(WARN) $(SANITIZE) \
-          -I. $(PACKAGE_CFLAGS) $(CFLAGS) $(CPPFLAGS)
-LINK    = $(CC) $(OPT) $(SANITIZE) $(LDFLAGS)
+LANGUAGE = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(PACKAGE_CFLAGS)
+COMPILE  = $(CC) $(LANGUAGE) -ffp-contract=off $(OPT) $(WARN) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
+LINK     = $(CC) $(OPT) $(SANITIZE) $(LDFLAGS)
 
+.DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all
-all: $(BUILD)/stepcast
+all: $(BUILD)/stepcast $(MEASURE:%=$(BUILD)/measure) ## the programs (what plain `make` does)
 
-$(BUILD)/obj/%.o: %.c | packages
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F @ '{ printf "%-22s %s\n", $$1, $$2 }'
+
+# ---- Building
+
+.PHONY: packages ready FORCE
+packages: ## installs what a build needs from Debian
+	@.ci/packages build
+ready:
+	@.ci/packages missing
+
+# Changes when the compiler or a flag does, and then everything is compiled anew.
+$(BUILD)/flags: FORCE | ready
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) / $(LINK)' | cmp -s - $@ || echo '$(COMPILE) / $(LINK)' > $@
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(COMPILE) -MMD -MP -c $< -o $@
 
@@ -46,6 +73,46 @@ $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS)
 $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
 	$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
 
+$(BUILD)/measure: $(BUILD)/obj/validate/measure_main.o $(BUILD)/libstepcast.a
+	$(LINK) $^ $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
+
+.PHONY: install uninstall
+install: all ## the program, its man page and configs, to $(DESTDIR)$(prefix)
+	install -D -t $(DESTDIR)$(prefix)/bin $(BUILD)/stepcast
+	install -D -m 644 -t $(DESTDIR)$(prefix)/share/man/man1 sim/cli/stepcast.1
+	find configs -type f -exec install -D -m 644 '{}' '$(DESTDIR)$(prefix)/share/stepcast/{}' ';'
+uninstall: ## takes that away again
+	rm -f $(DESTDIR)$(prefix)/bin/stepcast $(DESTDIR)$(prefix)/share/man/man1/stepcast.1
+	rm -rf $(DESTDIR)$(prefix)/share/stepcast
+
+.PHONY: clean
+clean: ## forgets everything built
+	rm -rf build
+
+# ---- Showing
+
+.PHONY: demo
+demo: packages ## predicts and draws ZAYA1-base on 1,024 MI300X
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/stepcast run $(DEMO)
+	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.png
+	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.svg
+	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.json
+
+.PHONY: bench
+bench: $(BUILD)/stepcast $(BENCHES:%.c=$(BUILD)/bench/%) $(BUILD)/bench/whole_process ## speed and memory, to build/bench.json
+	@.ci/bench $(BUILD) $(DEMO) $(BENCHES:%.c=$(BUILD)/bench/%)
+$(BUILD)/bench/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
+	@mkdir -p $(@D)
+	$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
+$(BUILD)/bench/whole_process: .ci/whole_process.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
+
+# ---- Checking
+
+export LSAN_OPTIONS = suppressions=$(CURDIR)/.ci/leaks.txt:print_suppressions=0
+
 # One program of all tests. x_test.c defines `Suite *x_suite(void)`; the list is made here.
 $(BUILD)/unit_main.c: $(TESTS) Makefile
 	@mkdir -p $(@D)
@@ -53,22 +120,105 @@ $(BUILD)/unit_main.c: $(TESTS) Makefile
 	   for s in $(basename $(notdir $(TESTS:%_test.c=%.c))); do echo "Suite *$${s}_suite(void);"; done; \
 	   echo 'int main(void) { SRunner *runner = srunner_create(NULL);'; \
 	   for s in $(basename $(notdir $(TESTS:%_test.c=%.c))); do echo "srunner_add_suite(runner, $${s}_suite());"; done; \
-	   echo 'srunner_run_all(runner, CK_ENV); return srunner_ntests_failed(runner) != 0; }'; } > $@
-$(BUILD)/obj/unit_main.o: $(BUILD)/unit_main.c
+	   echo 'srunner_run_all(runner, CK_ENV); int failed = srunner_ntests_failed(runner);'; \
+	   echo 'srunner_free(runner); return failed != 0; }'; } > $@
+$(BUILD)/obj/unit_main.o: $(BUILD)/unit_main.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -c $< -o $@
+	$(CC) -std=c11 $(SANITIZE) -c $< -o $@
 $(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
-	$(LINK) $^ $(CHECK_LIBS) $(PACKAGE_LIBS) -lm -o $@
+	$(LINK) $^ $(CHECK_LIBS) $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
 
 .PHONY: unit
-unit: $(BUILD)/unit
-	$(BUILD)/unit
+unit: $(BUILD)/unit ## the unit tests
+	CK_DEFAULT_TIMEOUT=60 $(BUILD)/unit
 
-.PHONY: packages
-packages:
+.PHONY: check
+check: ## builds everything and runs every check below (CI runs exactly this)
+	@.ci/packages check
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target CC=gcc BUILD=build \
+	    $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) check-all
+	@echo 'check: everything passed'
 
-.PHONY: clean
-clean:
-	rm -rf $(BUILD)
+.PHONY: check-all
+check-all: unit unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
+           headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
--include $(LIBRARY_OBJECTS:.o=.d) $(TESTS:%.c=$(BUILD)/obj/%.d) $(BUILD)/obj/sim/cli/main.d
+# The same sources a second and a third time; each folder is built by one make, never by two.
+SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_PROGRAMS = $(FUZZES:%.c=$(BUILD)/fuzz/%)
+.PHONY: build-clang build-sanitized everything
+build-clang:
+	@$(MAKE) --no-print-directory CC=clang BUILD=build/clang everything
+build-sanitized:
+	@$(MAKE) --no-print-directory CC=clang BUILD=build/sanitized OPT='-O1 -g' \
+	    SANITIZE='$(SANITIZERS)' everything fuzz-programs
+everything: all $(BUILD)/unit
+
+.PHONY: unit-clang unit-sanitized
+unit-clang: build-clang ## the unit tests, compiled by clang
+	CK_DEFAULT_TIMEOUT=60 build/clang/unit
+unit-sanitized: build-sanitized ## the unit tests under address and undefined behaviour sanitizers
+	CK_DEFAULT_TIMEOUT=120 build/sanitized/unit
+
+.PHONY: fuzz fuzz-smoke fuzz-programs
+fuzz-programs: $(FUZZ_PROGRAMS)
+$(BUILD)/fuzz/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
+	@mkdir -p $(@D)
+	$(LINK) -fsanitize=fuzzer $^ $(PACKAGE_LIBS) -lm -o $@
+fuzz: build-sanitized ## feeds every reader broken input for SECONDS=60 each
+	@.ci/fuzz $(SECONDS) $(FUZZES:%.c=build/sanitized/fuzz/%)
+fuzz-smoke: build-sanitized ## the same for 5 s each
+	@.ci/fuzz 5 $(FUZZES:%.c=build/sanitized/fuzz/%)
+
+.PHONY: program-tests same-bytes readme
+program-tests: $(BUILD)/stepcast build-sanitized ## commands with their exact output, sim/cli/cases
+	@sim/cli/cli_test.sh $(BUILD) sim/cli/cases/*.case
+	@sim/cli/cli_test.sh build/sanitized sim/cli/cases/*.case
+same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from both compilers
+	@.ci/same-bytes $(DEMO)
+readme: all ## the README's commands show what it says they show
+	@.ci/readme README.md
+
+.PHONY: headers layers pure
+headers: ## each header compiles alone
+	@for cc in gcc clang; do for header in $(HEADERS); do \
+	    $$cc $(LANGUAGE) $(WARN) -fsyntax-only -x c $$header || exit 1; done; done
+	@echo 'headers: $(words $(HEADERS)), each compiles alone'
+layers: ## rooms include only what their layer allows
+	@.ci/layers
+pure: $(LIBRARY_OBJECTS) ## the library neither exits, prints nor keeps state
+	@.ci/pure $(BUILD)/obj
+
+# A file is looked at again when it, a header it includes, or the wishes changed.
+TIDIED := $(SOURCES:%.c=$(BUILD)/tidy/%)
+.PHONY: tidy cppcheck
+tidy: $(TIDIED) ## clang-tidy, file by file
+	@echo 'tidy: $(words $(TIDIED)) files without a finding'
+$(BUILD)/tidy/%: %.c $(BUILD)/obj/%.o .clang-tidy
+	@mkdir -p $(@D)
+	@clang-tidy-14 --quiet $< -- $(LANGUAGE) 2>$@.talk || { cat $@.talk; exit 1; }
+	@touch $@
+cppcheck: ## cppcheck over the whole program
+	@mkdir -p $(BUILD)/cppcheck
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --error-exitcode=1 --cppcheck-build-dir=$(BUILD)/cppcheck -j$(JOBS) -I. $(SOURCES)
+	@echo 'cppcheck: no finding'
+
+.PHONY: text format format-check man-lint scripts
+text: ## purposes, lengths, words, units, the README's map
+	@.ci/functions $(SOURCES)
+	@.ci/text
+format: ## lays out every source by .clang-format
+	clang-format-14 -i $(SOURCES) $(HEADERS) .ci/*.c
+format-check:
+	@clang-format-14 --dry-run -Werror $(SOURCES) $(HEADERS) .ci/*.c
+	@echo 'format: as .clang-format wants it'
+man-lint:
+	@mandoc -T lint -W style sim/cli/stepcast.1
+	@echo 'man page: no finding'
+scripts:
+	@shellcheck .ci/packages .ci/run .ci/layers .ci/pure .ci/functions .ci/text .ci/match .ci/readme \
+	    .ci/same-bytes .ci/fuzz .ci/bench sim/cli/cli_test.sh
+	@echo 'scripts: no finding'
+
+-include $(SOURCES:%.c=$(BUILD)/obj/%.d)

@@ -22,8 +22,8 @@ enum exit_code {
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS /* may be given more than once */ };
 
 struct option_spec {
-    const char *name;  /* "list", given as --list */
-    char letter;       /* 'o' for -o; 0 for none */
+    const char *name; /* "list", given as --list */
+    char letter;      /* 'o' for -o; 0 for none */
     enum option_type type;
     const char *value; /* "FILE", what help shows; NULL of a flag */
     const char *help;  /* one line */
@@ -31,34 +31,41 @@ struct option_spec {
 
 struct options;
 
-/* false, "" or NULL, 0 when the option was not given. */
+/* false, "", 0, NULL when the option was not given. Asked only for names in the command's
+ * table: another one is a bug. */
 bool options_flag(const struct options *options, const char *name);
 const char *options_text(const struct options *options, const char *name);
 size_t options_text_count(const struct options *options, const char *name);
 const char *options_text_at(const struct options *options, const char *name, size_t index);
-/* The words that are not options. */
+/* The words that are not options; NULL past the last. */
 size_t options_word_count(const struct options *options);
 const char *options_word(const struct options *options, size_t index);
 
 struct command {
-    const char *name;      /* "model show": may be two words */
-    const char *summary;   /* one line for the list of commands */
-    const char *synopsis;  /* "RUN.json [--set KEY=VALUE]...": what follows the name */
-    const char *example;   /* one full command line */
+    const char *name;     /* "model show": may be two words */
+    const char *summary;  /* one line for the list of commands */
+    const char *synopsis; /* "RUN.json [--set KEY=VALUE]...": what follows the name */
+    const char *example;  /* one full command line */
     const struct option_spec *options;
     size_t option_count;
     size_t word_minimum, word_maximum;
     int (*run)(const struct options *options, struct arena *arena); /* an exit_code */
 };
 
-/* Prints every fault kept, one line each ("where: what"), and returns the exit code of the first. */
+/* An arena that, when memory ends, says so and ends the program with EXIT_IO. */
+struct arena *command_arena(void);
+
+/* Prints every fault kept, one line each ("where: what"), and returns the exit code of the
+ * first. */
 int command_report(const struct error_list *errors);
 
 /* A usage error: prints it with a pointer to the command's help; returns EXIT_USAGE. */
 int command_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The result: to the file named by -o, or to stdout. Returns EXIT_DONE or EXIT_IO (reported). */
+/* The result: to the file named by -o, or to stdout. Returns EXIT_DONE or EXIT_IO (reported).
+ * A reader of stdout who has left is no fault. */
 int command_output(const struct options *options, const struct text *text);
+int command_print(const struct text *text); /* always to stdout */
 
 #endif

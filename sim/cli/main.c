@@ -1,0 +1,26 @@
+/* The program stepcast: a table of commands. */
+#include "sim/cli/program.h"
+
+/* cmd_x.c defines `const struct command cmd_x`; one line here makes it part of the program. In
+ * the order of the help page; the first two give its examples. */
+#define EVERY_COMMAND(EACH)
+
+#define DECLARE(name) extern const struct command(name);
+#define ADDRESS(name) &(name),
+
+EVERY_COMMAND(DECLARE)
+
+static const struct command *const commands[] = {EVERY_COMMAND(ADDRESS) NULL};
+
+int
+main(int count, char **words)
+{
+    struct command_table table = {commands, 0};
+    while (commands[table.count])
+        table.count++;
+    struct arguments arguments = {(const char *const *)words, (size_t)count};
+    struct arena *arena = command_arena();
+    int code = program_run(table, arguments, arena);
+    arena_free(arena);
+    return code;
+}

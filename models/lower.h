@@ -1,0 +1,28 @@
+/* From the program of a rank to the task graph of a step: the last thing that knows both. */
+#ifndef MODELS_LOWER_H
+#define MODELS_LOWER_H
+
+#include "models/program.h"
+#include "sim/engine/task_graph.h"
+
+/* Ranks that do the same are simulated once: folded, the one whose share of the optimizer takes
+ * longest stands for all, since every collective waits for it; the others differ in nothing that
+ * another rank could notice. */
+enum lower_ranks { RANKS_FOLDED, RANKS_ALL };
+
+struct lowered {
+    const struct task_graph *graph; /* a task's tag is its item's index in the program; a lane's
+                                       group is its rank */
+    const struct program *program;
+    int64_t simulated_ranks;
+    int64_t representative; /* the rank that reports are about */
+};
+
+/* Cannot fail: prices are in the program already. */
+struct lowered lower_step(const struct program *program, enum lower_ranks ranks,
+                          struct arena *arena);
+
+/* The lane of the representative rank. */
+uint32_t lowered_lane(const struct lowered *lowered, enum step_lane lane);
+
+#endif

@@ -1,0 +1,81 @@
+/* The kernels of each part of a model: embedding and head here, the blocks of a layer in files
+ * of their own. */
+#include "models/operators.h"
+
+#include <assert.h>
+
+#include "models/operator_builder.h"
+#include "models/operators_layer.h"
+
+const char *
+block_name(enum block block)
+{
+    static const char *const names[] = {"embedding", "attention", "feed_forward", "head"};
+    static_assert(sizeof names / sizeof *names == BLOCK_COUNT, "a name for each block");
+    return names[block];
+}
+
+/* Looking up a row a token; backward adds rows into the accumulated gradient. */
+static void
+build_embedding(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    builder->spent_on = CLASS_EMBEDDING;
+    struct kernel lookup = {.kind = KERNEL_GATHER,
+                            .rows_by_width = {builder->tokens, arch->hidden}};
+    build_kernel(builder, "embedding", lookup, true);
+}
+
+/* Final norm, logits, cross-entropy. Without fusion the loss first copies the logits to fp32.
+ */
+static void
+build_head(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    double logits = builder->element_bytes * (double)arch->vocab; /* bytes a token */
+    build_residual_norm(builder, "final_norm");
+    builder->spent_on = CLASS_HEAD;
+    build_linear(builder, "logits", arch->vocab, arch->hidden);
+    if (!builder->workload->software->fuses_cross_entropy) {
+        double wide = dtype_bytes(DTYPE_FP32) * (double)arch->vocab;
+        build_pass(builder, &(struct pass){"logits_to_fp32", logits, wide, wide, logits, wide});
+    }
+    struct kernel loss = {.kind = KERNEL_CROSS_ENTROPY,
+                          .cross_entropy = {builder->tokens, arch->vocab}};
+    build_kernel(builder, "cross_entropy", loss, true);
+    build_saved(builder, logits);
+}
+
+struct operator_list
+operators_of(const struct workload *workload, enum block block, struct arena *arena)
+{
+    struct operator_builder builder = operator_builder_new(workload, arena);
+    switch (block) {
+    case BLOCK_EMBEDDING:
+        build_embedding(&builder);
+        break;
+    case BLOCK_ATTENTION:
+        build_attention(&builder);
+        break;
+    case BLOCK_FEED_FORWARD:
+        build_feed_forward(&builder);
+        break;
+    case BLOCK_HEAD:
+        build_head(&builder);
+        break;
+    case BLOCK_COUNT:
+        assert(false && "not a block");
+        break;
+    }
+    return operator_builder_list(&builder);
+}
+
+double
+operators_input_bytes(const struct workload *workload)
+{
+    double element = workload->arch->is_residual_fp32
+                         ? dtype_bytes(DTYPE_FP32)
+                         : dtype_bytes(workload->plan->compute_dtype);
+    return element * (double)workload->arch->hidden *
+           (double)plan_microbatch_tokens(workload->plan);
+}

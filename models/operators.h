@@ -1,0 +1,52 @@
+/* The kernels of each part of a model, forward and backward, for one microbatch on one rank.
+ *
+ * An operator is a step of the forward pass with what its backward takes; a block is a list of
+ * them. Forward runs them first to last, backward last to first. All layers of a model are
+ * alike, so a block is compiled once and used for each. */
+#ifndef MODELS_OPERATORS_H
+#define MODELS_OPERATORS_H
+
+#include "models/arch.h"
+#include "models/plan.h"
+#include "models/software.h"
+#include "models/step_class.h"
+
+enum block { BLOCK_EMBEDDING, BLOCK_ATTENTION, BLOCK_FEED_FORWARD, BLOCK_HEAD, BLOCK_COUNT };
+
+const char *block_name(enum block block); /* "attention" */
+
+struct operation {
+    const char *name; /* "cca_query.weight_gradient" */
+    enum step_class spent_on;
+    struct kernel kernel;
+};
+
+enum { OPERATOR_KERNELS_MAX = 4 };
+
+struct model_operator {
+    enum step_class spent_on;
+    struct operation forward[OPERATOR_KERNELS_MAX];
+    struct operation backward[OPERATOR_KERNELS_MAX]; /* in the order they run */
+    int forward_count, backward_count;
+    double saved_bytes; /* activations kept from forward until backward */
+};
+
+struct operator_list {
+    const struct model_operator *items;
+    int64_t count;
+};
+
+/* What the operators depend on. */
+struct workload {
+    const struct arch *arch;
+    const struct plan *plan;
+    const struct software *software;
+};
+
+struct operator_list operators_of(const struct workload *workload, enum block block,
+                                  struct arena *arena);
+
+/* Bytes of a block's input for one microbatch: what full recomputation keeps. */
+double operators_input_bytes(const struct workload *workload);
+
+#endif

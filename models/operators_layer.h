@@ -1,0 +1,14 @@
+/* The two blocks of a layer, appended to a builder. */
+#ifndef MODELS_OPERATORS_LAYER_H
+#define MODELS_OPERATORS_LAYER_H
+
+#include "models/operator_builder.h"
+
+/* Residual, norm and attention: grouped-query, or CCA (arXiv 2510.04476, 2511.17127 table III).
+ */
+void build_attention(struct operator_builder *builder);
+
+/* Residual, norm and a dense feed-forward or a mixture of experts with its router. */
+void build_feed_forward(struct operator_builder *builder);
+
+#endif

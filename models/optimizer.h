@@ -1,0 +1,43 @@
+/* Who owns what of the optimizer, and what a rank does with its share.
+ *
+ * ZeRO-1 as ZAYA1 has it (arXiv 2511.17127 section V): all tensors flattened one behind the other
+ * in forward order and cut into equal pieces over the data ranks, not minding tensor borders:
+ *
+ *      rank 0            rank 1            rank 2
+ *   |  a  |   b   |  c  :  c  |     d     :   d   | e |
+ *
+ * Muon needs whole matrices: ranks that share one (c, d) send each other their pieces and both
+ * orthogonalise it. */
+#ifndef MODELS_OPTIMIZER_H
+#define MODELS_OPTIMIZER_H
+
+#include "models/plan.h"
+#include "models/tensors.h"
+
+enum { OPTIMIZER_SIZES_MAX = 16 }; /* different matrix sizes in one share */
+
+struct optimizer_matrices {
+    int64_t rows, columns;
+    int64_t count;
+};
+
+struct optimizer_share {
+    int64_t adamw_parameters;
+    int64_t muon_parameters; /* elements of matrices, as far as they lie in the share */
+    int64_t tensors;         /* tensors that it holds all or a piece of */
+    struct optimizer_matrices matrices[OPTIMIZER_SIZES_MAX]; /* orthogonalised on this rank */
+    int matrix_sizes;
+    int64_t exchange_before_elements; /* the larger of sent and received, with lower ranks */
+    int64_t exchange_after_elements;  /* the same with higher ranks */
+    int64_t owners_max;               /* ranks that the most divided of its matrices lies on */
+};
+
+/* One share a data rank; of zero_stage 0 every rank has all. */
+const struct optimizer_share *optimizer_shares(const struct tensor_list *tensors,
+                                               const struct plan *plan, int64_t data_ranks,
+                                               struct arena *arena);
+
+/* Bytes of one share's state: fp32 master weight and momentum, and AdamW's second moment. */
+double optimizer_state_bytes(const struct optimizer_share *share);
+
+#endif

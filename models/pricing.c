@@ -1,0 +1,116 @@
+/* Prices from hw, as work that a program can hold: kernels, collectives, blocks. */
+#include "models/pricing.h"
+
+static void *
+copy_of(struct arena *arena, const void *from, size_t size)
+{
+    unsigned char *to = arena_alloc(arena, 1, size);
+    const unsigned char *bytes = from;
+    for (size_t i = 0; i < size; i++)
+        to[i] = bytes[i];
+    return to;
+}
+
+const struct step_work *
+pricing_kernel(const struct pricing *pricing, const char *name, enum step_class spent_on,
+               const struct kernel *kernel)
+{
+    struct kernel_cost cost = {0};
+    const struct device *device = pricing->inputs->cluster->device;
+    if (!kernel_cost(device, kernel, &cost, pricing->errors))
+        return NULL;
+    struct step_work work = {.name = name,
+                             .spent_on = spent_on,
+                             .work_s = cost.seconds_s,
+                             .relative_sigma = cost.relative_sigma,
+                             .compute_fraction = cost.compute_fraction,
+                             .hbm_fraction = cost.hbm_fraction,
+                             .kernel = copy_of(pricing->arena, kernel, sizeof *kernel),
+                             .kernel_cost = copy_of(pricing->arena, &cost, sizeof cost)};
+    return copy_of(pricing->arena, &work, sizeof work);
+}
+
+const struct step_work *
+pricing_data_collective(const struct pricing *pricing, const char *name,
+                        enum step_class spent_on, const struct collective *collective)
+{
+    struct collective_cost cost = {0};
+    if (!collective_cost(pricing->inputs->cluster, collective, &cost, pricing->errors))
+        return NULL;
+    struct step_work work = {
+        .name = name,
+        .spent_on = spent_on,
+        .delay_s = cost.latency_s,
+        .work_s = cost.transfer_s,
+        .relative_sigma = cost.relative_sigma,
+        .compute_fraction = cost.compute_fraction,
+        .hbm_fraction = cost.hbm_fraction,
+        .link_fraction = cost.link_fraction,
+        .nic_fraction = cost.nic_fraction,
+        .collective = copy_of(pricing->arena, collective, sizeof *collective),
+        .collective_cost = copy_of(pricing->arena, &cost, sizeof cost),
+    };
+    return copy_of(pricing->arena, &work, sizeof work);
+}
+
+const struct step_work *
+pricing_host(const struct pricing *pricing, int64_t launches)
+{
+    double launch_s = pricing->inputs->workload.software->host_launch_s;
+    struct step_work work = {
+        .name = "launches", .spent_on = CLASS_HOST, .delay_s = (double)launches * launch_s};
+    return copy_of(pricing->arena, &work, sizeof work);
+}
+
+/* Appends the kernels of one operator; false after a fault. */
+static bool
+price_operations(const struct pricing *pricing, const struct operation *operations, int count,
+                 struct priced_block *out)
+{
+    for (int i = 0; i < count; i++) {
+        const struct operation *operation = &operations[i];
+        const struct step_work *work =
+            pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
+        if (!work)
+            return false;
+        out->items[out->count++] = work;
+    }
+    return true;
+}
+
+static bool
+price_direction(const struct pricing *pricing, const struct operator_list *list,
+                enum direction direction, struct priced_block *out)
+{
+    bool is_priced = true;
+    for (int64_t i = 0; i < list->count && is_priced; i++) {
+        if (direction == DIRECTION_FORWARD) {
+            const struct model_operator *item = &list->items[i];
+            is_priced = price_operations(pricing, item->forward, item->forward_count, out);
+        } else {
+            const struct model_operator *item = &list->items[list->count - 1 - i];
+            is_priced = price_operations(pricing, item->backward, item->backward_count, out);
+        }
+    }
+    return is_priced;
+}
+
+/* With full recomputation a layer's block runs forward again before its backward. */
+bool
+pricing_block(const struct pricing *pricing, enum block block, enum direction direction,
+              struct priced_block *out)
+{
+    const struct workload *workload = &pricing->inputs->workload;
+    struct operator_list list = operators_of(workload, block, pricing->arena);
+    bool is_layer = block == BLOCK_ATTENTION || block == BLOCK_FEED_FORWARD;
+    bool is_repeated = direction == DIRECTION_BACKWARD && is_layer &&
+                       workload->plan->recompute == RECOMPUTE_FULL;
+    size_t room = (size_t)list.count * 2 * OPERATOR_KERNELS_MAX;
+    *out = (struct priced_block){arena_alloc(pricing->arena, room, sizeof *out->items), 0, 0};
+    if (is_repeated && !price_direction(pricing, &list, DIRECTION_FORWARD, out))
+        return false;
+    if (!price_direction(pricing, &list, direction, out))
+        return false;
+    out->launches = out->count;
+    return true;
+}

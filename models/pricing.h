@@ -1,0 +1,34 @@
+/* Prices from hw, as work that a program can hold. */
+#ifndef MODELS_PRICING_H
+#define MODELS_PRICING_H
+
+#include "models/program.h"
+
+struct pricing {
+    const struct step_inputs *inputs;
+    struct arena *arena;
+    struct error_list *errors;
+};
+
+/* Each returns NULL after adding why it has no price. */
+const struct step_work *pricing_kernel(const struct pricing *pricing, const char *name,
+                                       enum step_class spent_on, const struct kernel *kernel);
+/* Over all data ranks; bytes as hw/collective.h counts them. */
+const struct step_work *pricing_data_collective(const struct pricing *pricing, const char *name,
+                                                enum step_class spent_on,
+                                                const struct collective *collective);
+const struct step_work *pricing_host(const struct pricing *pricing, int64_t launches);
+
+/* The block's kernels of one direction, priced, in the order they run. */
+struct priced_block {
+    const struct step_work **items;
+    int64_t count;
+    int64_t launches;
+};
+bool pricing_block(const struct pricing *pricing, enum block block, enum direction direction,
+                   struct priced_block *out);
+
+/* The optimizer's work of every data rank. */
+bool pricing_shares(const struct pricing *pricing, struct program *program);
+
+#endif

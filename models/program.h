@@ -1,0 +1,82 @@
+/* What one rank does in a step, in order: the program that lowering lays out for each rank.
+ *
+ *   host     [ launches of block 0 ][ block 1 ] ...
+ *   compute  [k][k][k]...[k]  [k]...                  kernels of each block, microbatch by microbatch
+ *   data     [gather 0][gather 1]      [reduce n]...  collectives over the data-parallel ranks
+ *
+ * Items of a lane run in the order they stand in; `after` names what else an item waits for. All
+ * ranks run the same program; only the optimizer's work differs, by each rank's share. */
+#ifndef MODELS_PROGRAM_H
+#define MODELS_PROGRAM_H
+
+#include "hw/collective.h"
+#include "hw/kernel_cost.h"
+#include "models/operators.h"
+#include "models/optimizer.h"
+
+enum step_lane { LANE_HOST, LANE_COMPUTE, LANE_DATA, STEP_LANE_COUNT };
+enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
+
+const char *step_lane_name(enum step_lane lane);    /* "compute" */
+const char *step_phase_name(enum step_phase phase); /* "forward" */
+
+/* A priced piece of work; many items share one. */
+struct step_work {
+    const char *name;
+    enum step_class spent_on;
+    double delay_s; /* taking nothing */
+    double work_s;  /* taking the fractions below, when nothing else does */
+    double relative_sigma;
+    double compute_fraction, hbm_fraction, link_fraction, nic_fraction;
+    const struct kernel *kernel; /* what was priced, for reports; NULL of other work */
+    const struct kernel_cost *kernel_cost;
+    const struct collective *collective;
+    const struct collective_cost *collective_cost;
+};
+
+/* Work of the optimizer that each rank has its own amount of. */
+enum share_stage {
+    SHARE_GRADIENT_NORM,
+    SHARE_EXCHANGE,
+    SHARE_MOMENTUM,
+    SHARE_NEWTON_SCHULZ,
+    SHARE_UPDATE,
+    SHARE_ADAMW,
+    SHARE_STAGE_COUNT
+};
+
+struct step_item {
+    const struct step_work *work; /* NULL: the rank's own work of `stage` */
+    enum share_stage stage;
+    enum step_lane lane;
+    enum step_phase phase;
+    bool is_joint;             /* all ranks start it together */
+    int32_t layer, microbatch; /* -1: none */
+    int32_t after[2];          /* earlier items that it waits for; -1: none */
+};
+
+struct program {
+    const struct step_item *items;
+    int64_t count;
+    const struct step_work *(*shares)[SHARE_STAGE_COUNT]; /* of each data rank */
+    int64_t ranks;
+    int64_t slowest_rank; /* the lowest of those whose own work takes longest */
+    int64_t owners_max;   /* ranks that the most divided matrix lies on */
+};
+
+/* What a step is made of, checked to go together. */
+struct step_inputs {
+    struct workload workload;
+    const struct cluster *cluster;
+    const struct tensor_list *tensors;
+};
+
+/* NULL after adding why a kernel or collective cannot be priced. */
+const struct program *program_of(const struct step_inputs *inputs, struct arena *arena,
+                                 struct error_list *errors);
+
+/* The work of an item on one rank. */
+const struct step_work *program_work(const struct program *program,
+                                     const struct step_item *item, int64_t rank);
+
+#endif

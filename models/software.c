@@ -1,0 +1,37 @@
+/* The software stack: reading it. */
+#include "models/software.h"
+
+#include <stddef.h>
+
+#define SOFTWARE_SWITCH(member)                                                                \
+    {                                                                                          \
+#member, JSON_FIELD_BOOL, offsetof(struct software, member), 0, 0, 0, NULL             \
+    }
+
+static const struct json_field FIELDS[] = {
+    {"name", JSON_FIELD_STRING, offsetof(struct software, name), 0, 0, 0, NULL},
+    {"host_launch_s", JSON_FIELD_REAL, offsetof(struct software, host_launch_s), JSON_SOURCED,
+     0, 1, NULL},
+    SOFTWARE_SWITCH(fuses_residual_norm),
+    SOFTWARE_SWITCH(fuses_swiglu),
+    SOFTWARE_SWITCH(fuses_attention_mixing),
+    SOFTWARE_SWITCH(fuses_router_tail),
+    SOFTWARE_SWITCH(fuses_cross_entropy),
+    SOFTWARE_SWITCH(fuses_gradient_accumulation),
+    SOFTWARE_SWITCH(fuses_optimizer),
+    {"attention_implementation", JSON_FIELD_STRING,
+     offsetof(struct software, attention_implementation), JSON_OPTIONAL, 0, 0, NULL},
+    {"runtime_bytes", JSON_FIELD_REAL, offsetof(struct software, runtime_bytes), JSON_SOURCED,
+     0, 1e12, NULL},
+    {"fragmentation_fraction", JSON_FIELD_REAL,
+     offsetof(struct software, fragmentation_fraction), JSON_SOURCED, 0, 1, NULL},
+};
+static const struct json_object_type TYPE = {"a software stack", FIELDS,
+                                             sizeof FIELDS / sizeof *FIELDS, NULL};
+
+const struct software *
+software_read(const struct json *object, struct arena *arena, struct error_list *errors)
+{
+    struct software *software = arena_alloc(arena, 1, sizeof *software);
+    return json_read_object(object, &TYPE, software, errors) ? software : NULL;
+}

@@ -1,0 +1,30 @@
+/* The software stack: which operators are one kernel, and what the host costs. */
+#ifndef MODELS_SOFTWARE_H
+#define MODELS_SOFTWARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+#include "sim/base/json.h"
+
+struct software {
+    const char *name;
+    double host_launch_s;             /* host time to launch one kernel */
+    bool fuses_residual_norm;         /* residual scale, add and RMS norm in one kernel */
+    bool fuses_swiglu;                /* SiLU, product and (backward) its recomputation */
+    bool fuses_attention_mixing;      /* q-k mean, norm, temperature, RoPE in one kernel */
+    bool fuses_router_tail;           /* softmax and top-k in one kernel */
+    bool fuses_cross_entropy;         /* no fp32 copy of the logits */
+    bool fuses_gradient_accumulation; /* weight gradients added in place by the product */
+    bool fuses_optimizer; /* one multi-tensor kernel a pass instead of one a tensor */
+    const char *attention_implementation; /* NULL: the device's default */
+    double runtime_bytes;                 /* driver context, libraries, collective channels */
+    double fragmentation_fraction;        /* of what is allocated, lost between blocks */
+};
+
+const struct software *software_read(const struct json *object, struct arena *arena,
+                                     struct error_list *errors);
+
+#endif

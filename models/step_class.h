@@ -1,0 +1,41 @@
+/* What the time of a step goes to: the terms of every breakdown and the colours of every chart. */
+#ifndef MODELS_STEP_CLASS_H
+#define MODELS_STEP_CLASS_H
+
+#include <stdbool.h>
+
+enum step_class {
+    /* compute, by the part of the model it is for */
+    CLASS_EMBEDDING,
+    CLASS_NORM_RESIDUAL,
+    CLASS_ATTENTION_PROJECTION,
+    CLASS_ATTENTION_MIXING, /* CCA: convolutions, q-k mean, norm, RoPE, value shift */
+    CLASS_ATTENTION_CORE,
+    CLASS_ROUTER,
+    CLASS_DISPATCH, /* sorting, permuting and combining tokens */
+    CLASS_EXPERT,   /* expert products and their gate; a dense feed-forward too */
+    CLASS_HEAD,     /* logits and cross-entropy */
+    CLASS_GRADIENT_ACCUMULATION,
+    CLASS_NEWTON_SCHULZ,
+    CLASS_OPTIMIZER_UPDATE, /* gradient norm, momentum, weight update, AdamW */
+    /* communication, where nothing computes beside it */
+    CLASS_GRADIENT_REDUCTION,
+    CLASS_PARAMETER_GATHER,
+    CLASS_OPTIMIZER_EXCHANGE, /* pieces of matrices between ranks that share them */
+    CLASS_GRADIENT_NORM,      /* the sum over all ranks that clipping waits for */
+    /* neither */
+    CLASS_HOST,   /* the device waits for its next launch */
+    CLASS_BUBBLE, /* the rank waits for another rank */
+    STEP_CLASS_COUNT
+};
+
+/* "attention_core", of communication "exposed_gradient_reduction": keys of the breakdown without
+ * their _s. */
+const char *step_class_key(enum step_class spent_on);
+
+/* The same for people: "attention core", "gradient reduction (exposed)". */
+const char *step_class_label(enum step_class spent_on);
+
+bool step_class_is_communication(enum step_class spent_on);
+
+#endif

@@ -20,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=0 failed=0
 
-# Runs the command at hand, if there is one, and compares; what the file should say goes to new.case.
+# Runs the command at hand, if any, and compares; what the file should say goes to new.case.
 settle()
 {
     [ -n "$command" ] || return 0

@@ -1,0 +1,181 @@
+/* A run: reading its files and putting single values in place of theirs. */
+#include "models/run.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/base/spelling.h"
+
+enum part { PART_MODEL, PART_CLUSTER, PART_PLAN, PART_SOFTWARE, PART_DEVICE, PARTS };
+
+static const char *const PART_NAMES[] = {"model", "cluster", "plan", "software", "device"};
+
+struct run_reader {
+    const struct run_request *request;
+    struct arena *arena;
+    struct error_list *errors;
+    const char *name; /* of the run file; NULL without one */
+    const char *paths[PARTS];
+    const struct json *objects[PARTS];
+};
+
+/* `path` as seen from the file that names it. */
+static const char *
+relative_to(struct arena *arena, const char *file, const char *path)
+{
+    const char *slash = strrchr(file, '/');
+    if (path[0] == '/' || !slash)
+        return path;
+    return arena_format(arena, "%.*s/%s", (int)(slash - file), file, path);
+}
+
+/* What the file names, for the parts that are not given beside it. */
+static bool
+read_run_file(struct run_reader *reader)
+{
+    static const struct json_field fields[] = {
+        {"name", JSON_FIELD_STRING, offsetof(struct run_reader, name), JSON_OPTIONAL, 0, 0,
+         NULL},
+        {"model", JSON_FIELD_STRING, offsetof(struct run_reader, paths[PART_MODEL]), 0, 0, 0,
+         NULL},
+        {"cluster", JSON_FIELD_STRING, offsetof(struct run_reader, paths[PART_CLUSTER]), 0, 0,
+         0, NULL},
+        {"plan", JSON_FIELD_STRING, offsetof(struct run_reader, paths[PART_PLAN]), 0, 0, 0,
+         NULL},
+        {"software", JSON_FIELD_STRING, offsetof(struct run_reader, paths[PART_SOFTWARE]), 0, 0,
+         0, NULL},
+    };
+    static const struct json_object_type type = {"a run", fields,
+                                                 sizeof fields / sizeof *fields, NULL};
+    const char *file = reader->request->file;
+    const struct json *object = json_read_file(reader->arena, file, reader->errors);
+    if (!object || !json_read_object(object, &type, reader, reader->errors))
+        return false;
+    for (int part = PART_MODEL; part <= PART_SOFTWARE; part++)
+        reader->paths[part] = relative_to(reader->arena, file, reader->paths[part]);
+    return true;
+}
+
+static bool
+find_paths(struct run_reader *reader)
+{
+    const struct run_request *request = reader->request;
+    const char *const given[] = {request->model, request->cluster, request->plan,
+                                 request->software};
+    if (request->file && !read_run_file(reader))
+        return false;
+    bool is_whole = true;
+    for (int part = PART_MODEL; part <= PART_SOFTWARE; part++) {
+        if (given[part])
+            reader->paths[part] = given[part];
+        if (!reader->paths[part])
+            is_whole = error_add(reader->errors, ERROR_INPUT, "",
+                                 "no %s: name a run file or give --%s FILE", PART_NAMES[part],
+                                 PART_NAMES[part]);
+    }
+    return is_whole;
+}
+
+/* The device's file is named by the cluster. */
+static void
+read_objects(struct run_reader *reader)
+{
+    for (int part = PART_MODEL; part <= PART_SOFTWARE; part++)
+        reader->objects[part] =
+            json_read_file(reader->arena, reader->paths[part], reader->errors);
+    const struct json *cluster = reader->objects[PART_CLUSTER];
+    const struct json *device = cluster ? json_member(cluster, "device") : NULL;
+    if (device && json_kind(device) == JSON_KIND_STRING) {
+        const char *path =
+            relative_to(reader->arena, reader->paths[PART_CLUSTER], json_as_string(device));
+        reader->objects[PART_DEVICE] = json_read_file(reader->arena, path, reader->errors);
+    }
+}
+
+/* "plan.microbatch_sequences=2": the part, the path in its file, the value. */
+static bool
+apply_setting(struct run_reader *reader, const char *setting)
+{
+    struct arena *arena = reader->arena;
+    const char *origin = arena_format(arena, "--set %s", setting);
+    const char *equals = strchr(setting, '=');
+    const char *dot = strchr(setting, '.');
+    if (!equals || !dot || dot > equals)
+        return error_add(reader->errors, ERROR_INPUT, origin,
+                         "wanted PART.KEY=VALUE, such as plan.microbatch_sequences=2");
+    const char *part_name = arena_format(arena, "%.*s", (int)(dot - setting), setting);
+    const char *path = arena_format(arena, "%.*s", (int)(equals - dot - 1), dot + 1);
+    int part = 0;
+    while (part < PARTS && strcmp(PART_NAMES[part], part_name) != 0)
+        part++;
+    if (part == PARTS) {
+        const char *nearest = spelling_nearest(part_name, PART_NAMES, PARTS);
+        return error_add(
+            reader->errors, ERROR_INPUT, origin,
+            "'%.40s' is no part of a run, wanted model, cluster, plan, software or "
+            "device%s%s%s",
+            part_name, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?" : "");
+    }
+    if (!reader->objects[part])
+        return false; /* its file could not be read, which has been said */
+    return json_set(reader->objects[part], path, equals + 1, origin, reader->errors);
+}
+
+static const struct cluster *
+read_cluster(struct run_reader *reader)
+{
+    struct cluster *cluster = NULL;
+    if (reader->objects[PART_CLUSTER])
+        cluster = cluster_read(reader->objects[PART_CLUSTER], reader->arena, reader->errors);
+    const struct device *device = NULL;
+    if (reader->objects[PART_DEVICE])
+        device = device_read(reader->objects[PART_DEVICE], reader->arena, reader->errors);
+    if (!cluster || !device)
+        return NULL;
+    cluster->device = device;
+    return cluster;
+}
+
+static const struct run *
+read_parts(struct run_reader *reader)
+{
+    struct arena *arena = reader->arena;
+    struct error_list *errors = reader->errors;
+    const struct json *model = reader->objects[PART_MODEL];
+    const struct json *plan = reader->objects[PART_PLAN];
+    const struct json *software = reader->objects[PART_SOFTWARE];
+    struct run *run = arena_alloc(arena, 1, sizeof *run);
+    struct workload *workload = &run->inputs.workload;
+    workload->arch = model ? arch_read(model, arena, errors) : NULL;
+    workload->plan = plan ? plan_read(plan, arena, errors) : NULL;
+    workload->software = software ? software_read(software, arena, errors) : NULL;
+    run->inputs.cluster = read_cluster(reader);
+    run->plan_object = plan;
+    if (errors->count > 0 || !workload->arch || !workload->plan || !workload->software ||
+        !run->inputs.cluster)
+        return NULL;
+    run->name = reader->name ? reader->name : workload->plan->name;
+    struct tensor_list *tensors = arena_alloc(arena, 1, sizeof *tensors);
+    *tensors = tensors_of(workload->arch, arena);
+    run->inputs.tensors = tensors;
+    return run;
+}
+
+const struct run *
+run_read(const struct run_request *request, struct arena *arena, struct error_list *errors)
+{
+    struct run_reader reader = {.request = request, .arena = arena, .errors = errors};
+    if (!find_paths(&reader))
+        return NULL;
+    read_objects(&reader);
+    for (size_t i = 0; i < request->setting_count; i++)
+        apply_setting(&reader, request->settings[i]);
+    const struct run *run = read_parts(&reader);
+    if (!run)
+        return NULL;
+    const struct workload *workload = &run->inputs.workload;
+    bool is_fitting = plan_check(workload->plan, run->plan_object, workload->arch,
+                                 run->inputs.cluster, errors);
+    return is_fitting ? run : NULL;
+}

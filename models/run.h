@@ -1,0 +1,26 @@
+/* A run: one model, one cluster, one plan, one software stack, each a file of its own. */
+#ifndef MODELS_RUN_H
+#define MODELS_RUN_H
+
+#include "models/program.h"
+
+/* Where each part comes from. A run file names four files, relative to itself; each can be given
+ * beside it or instead of it. */
+struct run_request {
+    const char *file;                              /* configs/runs/NAME.json, or NULL */
+    const char *model, *cluster, *plan, *software; /* paths, or NULL: what the file names */
+    const char *const *settings; /* "plan.microbatch_sequences=2": part.path=value */
+    size_t setting_count;
+};
+
+struct run {
+    const char *name;
+    struct step_inputs inputs;
+    const struct json *plan_object; /* for messages about what does not go together */
+};
+
+/* Reads and checks all; NULL after adding the faults of every file at once. */
+const struct run *run_read(const struct run_request *request, struct arena *arena,
+                           struct error_list *errors);
+
+#endif

@@ -1,0 +1,25 @@
+/* The options by which run, timeline and their like name a run. */
+#ifndef SIM_CLI_RUN_OPTIONS_H
+#define SIM_CLI_RUN_OPTIONS_H
+
+#include "sim/cli/command.h"
+#include "sim/cli/step.h"
+
+/* Rows for a command's table of options; a run file is its one word. */
+#define RUN_OPTIONS                                                                            \
+    {"model", 0, OPTION_TEXT, "FILE", "the model, instead of the run's"},                      \
+        {"cluster", 0, OPTION_TEXT, "FILE", "the cluster, instead of the run's"},              \
+        {"plan", 0, OPTION_TEXT, "FILE", "the plan, instead of the run's"},                    \
+        {"software", 0, OPTION_TEXT, "FILE", "the software stack, instead of the run's"},      \
+        {"set", 0, OPTION_TEXTS, "KEY=VALUE",                                                  \
+         "one value, such as plan.microbatch_sequences=2"},                                    \
+    {                                                                                          \
+        "ranks", 0, OPTION_TEXT, "WHICH", "folded (equal ranks once, the default) or all"      \
+    }
+
+/* Reads and simulates the run that the options name. NULL after printing why not; *exit_code is
+ * then what to return. */
+const struct step *run_options_simulate(const char *command, const struct options *options,
+                                        struct arena *arena, int *exit_code);
+
+#endif

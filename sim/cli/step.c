@@ -1,0 +1,202 @@
+/* A simulated step: where its time went, how sure that is, and what it is worth.
+ *
+ * The time of the representative rank is cut at the starts and ends of its compute lane. A kernel
+ * counts for its class. A gap counts for what the next kernel waited for: the engine has noted who
+ * released whom, so the gap is followed back from release to release until it is used up. All in
+ * whole picoseconds, so the parts add up exactly. */
+#include "sim/cli/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/base/units.h"
+#include "sim/engine/engine.h"
+
+/* Of a normal distribution, so many standard deviations each way hold 90 %. */
+static const double DEVIATIONS_OF_90_PERCENT = 1.6448536269514722;
+
+const struct step_item *
+step_item_of(const struct step *step, uint32_t task)
+{
+    struct task from = task_graph_task(step->lowered.graph, task);
+    return &step->lowered.program->items[from.tag];
+}
+
+static int64_t
+rank_of(const struct step *step, uint32_t task)
+{
+    size_t count = 0;
+    const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
+    return task_graph_lane(step->lowered.graph, lanes[0]).group;
+}
+
+const struct step_work *
+step_work_of(const struct step *step, uint32_t task)
+{
+    return program_work(step->lowered.program, step_item_of(step, task), rank_of(step, task));
+}
+
+/* What waiting for that task counts as. */
+static enum step_class
+waiting_class(const struct step *step, uint32_t task)
+{
+    bool is_own = step_item_of(step, task)->is_joint ||
+                  rank_of(step, task) == step->lowered.representative;
+    return is_own ? step_work_of(step, task)->spent_on : CLASS_BUBBLE;
+}
+
+static int64_t
+later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Relative errors of one kind of kernel or collective go the same way: their sizes add up. Kinds
+ * are independent of each other: their squares add up. */
+static size_t
+sigma_group(const struct step_work *work)
+{
+    if (work->collective)
+        return KERNEL_KIND_COUNT + (size_t)work->collective->kind;
+    if (work->kernel)
+        return (size_t)work->kernel->kind;
+    return KERNEL_NEWTON_SCHULZ; /* a rank's matrices are one piece of work without a kernel */
+}
+
+struct ledger {
+    struct step *step;
+    double sigmas_s[SIGMA_GROUPS];
+};
+
+static void
+count(struct ledger *ledger, uint32_t task, enum step_class spent_on, int64_t ps)
+{
+    const struct step_work *work = step_work_of(ledger->step, task);
+    ledger->step->class_ps[spent_on] += ps;
+    if (work->spent_on == spent_on)
+        ledger->sigmas_s[sigma_group(work)] += work->relative_sigma * units_s_from_ps(ps);
+}
+
+/* Counts the gap [from, to] that ended when `task` ended, following releases backwards. */
+static void
+count_gap(struct ledger *ledger, int64_t from, int64_t to, int32_t task)
+{
+    const struct trace_entry *entries = ledger->step->trace->entries;
+    while (to > from && task != TASK_NONE) {
+        int64_t begin = later(entries[task].start_ps, from);
+        if (begin < to)
+            count(ledger, (uint32_t)task, waiting_class(ledger->step, (uint32_t)task),
+                  to - begin);
+        to = begin < to ? begin : to;
+        task = entries[task].released_by;
+    }
+    ledger->step->class_ps[CLASS_BUBBLE] += to - from;
+}
+
+static int32_t
+last_task(const struct trace *trace)
+{
+    int32_t last = TASK_NONE;
+    for (size_t i = 0; i < trace->count; i++)
+        if (last == TASK_NONE || trace->entries[i].end_ps > trace->entries[last].end_ps)
+            last = (int32_t)i;
+    return last;
+}
+
+static void
+count_all(struct step *step)
+{
+    const struct trace *trace = step->trace;
+    struct ledger ledger = {.step = step};
+    size_t tasks = 0;
+    const uint32_t *lane =
+        trace_lane_tasks(trace, lowered_lane(&step->lowered, LANE_COMPUTE), &tasks);
+    int64_t now = 0;
+    for (size_t i = 0; i < tasks; i++) {
+        const struct trace_entry *entry = &trace->entries[lane[i]];
+        if (entry->start_ps > now)
+            count_gap(&ledger, now, entry->start_ps, entry->released_by);
+        count(&ledger, lane[i], step_work_of(step, lane[i])->spent_on,
+              entry->end_ps - entry->start_ps);
+        now = entry->end_ps;
+    }
+    count_gap(&ledger, now, trace->end_ps, last_task(trace));
+    double variance = 0;
+    for (size_t i = 0; i < SIGMA_GROUPS; i++)
+        variance += ledger.sigmas_s[i] * ledger.sigmas_s[i];
+    step->sigma_s = sqrt(variance);
+}
+
+static void
+count_communication(struct step *step)
+{
+    size_t tasks = 0;
+    const uint32_t *lane =
+        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_DATA), &tasks);
+    for (size_t i = 0; i < tasks; i++)
+        step->communication_ps +=
+            step->trace->entries[lane[i]].end_ps - step->trace->entries[lane[i]].start_ps;
+}
+
+static void
+derive(struct step *step)
+{
+    const struct workload *workload = &step->run->inputs.workload;
+    const struct cluster *cluster = step->run->inputs.cluster;
+    double gpus = (double)cluster_gpus(cluster);
+    double peak = cluster->device->peak_flop_per_s[workload->plan->compute_dtype];
+    step->step_ps = step->trace->end_ps;
+    step->step_s = units_s_from_ps(step->step_ps);
+    step->low_s = fmax(0, step->step_s - DEVIATIONS_OF_90_PERCENT * step->sigma_s);
+    step->high_s = step->step_s + DEVIATIONS_OF_90_PERCENT * step->sigma_s;
+    step->tokens_per_s = (double)plan_step_tokens(workload->plan) / step->step_s;
+    step->tokens_per_s_per_gpu = step->tokens_per_s / gpus;
+    step->model_flop_per_s_per_gpu = step->flop.train * step->tokens_per_s_per_gpu;
+    step->mfu = step->model_flop_per_s_per_gpu / peak;
+    step->six_n_flop_per_s_per_gpu = step->flop.six_n_active * step->tokens_per_s_per_gpu;
+    step->six_n_mfu = step->six_n_flop_per_s_per_gpu / peak;
+}
+
+/* The class that needs most, as what to look at first. */
+static bool
+check_memory(const struct step *step, struct error_list *errors)
+{
+    const struct memory *memory = &step->memory;
+    if (memory->peak <= memory->capacity)
+        return true;
+    struct memory_class classes[MEMORY_CLASS_COUNT];
+    memory_classes(memory, classes);
+    const struct memory_class *most = &classes[0];
+    for (int i = 1; i < MEMORY_CLASS_COUNT; i++)
+        if (classes[i].bytes > most->bytes)
+            most = &classes[i];
+    return error_add(errors, ERROR_INFEASIBLE, json_file_name(step->run->plan_object),
+                     "does not fit: needs %s of the %s of a %s, most of it %s (%s)",
+                     units_format_bytes(memory->peak).text,
+                     units_format_bytes(memory->capacity).text,
+                     step->run->inputs.cluster->device->name, most->name,
+                     units_format_bytes(most->bytes).text);
+}
+
+const struct step *
+step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena,
+              struct error_list *errors)
+{
+    const struct workload *workload = &run->inputs.workload;
+    struct step *step = arena_alloc(arena, 1, sizeof *step);
+    step->run = run;
+    step->memory = memory_of(workload, run->inputs.tensors, run->inputs.cluster, arena);
+    if (!check_memory(step, errors))
+        return NULL;
+    const struct program *program = program_of(&run->inputs, arena, errors);
+    if (!program)
+        return NULL;
+    step->flop = arch_flop(workload->arch, workload->plan->sequence_tokens);
+    step->parameters = tensors_count(workload->arch, run->inputs.tensors);
+    step->lowered = lower_step(program, ranks, arena);
+    step->trace = engine_run(step->lowered.graph, arena);
+    count_all(step);
+    count_communication(step);
+    derive(step);
+    return step;
+}

@@ -1,0 +1,45 @@
+/* A simulated step and what can be read off it: the answer that run, timeline and explain share. */
+#ifndef SIM_CLI_STEP_H
+#define SIM_CLI_STEP_H
+
+#include "models/arch_flop.h"
+#include "models/lower.h"
+#include "models/memory.h"
+#include "models/run.h"
+#include "sim/engine/trace.h"
+
+enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT };
+
+struct step {
+    const struct run *run;
+    struct lowered lowered;
+    const struct trace *trace;
+    struct memory memory;
+    struct token_flop flop; /* of one token */
+    struct parameter_counts parameters;
+
+    int64_t step_ps;
+    int64_t class_ps[STEP_CLASS_COUNT]; /* of the representative rank; add up to step_ps */
+    int64_t communication_ps;           /* its collectives in all, hidden or not */
+    double sigma_s;                     /* standard deviation of step time */
+
+    double step_s;
+    double low_s, high_s; /* 90 % interval */
+    double tokens_per_s;
+    double tokens_per_s_per_gpu;
+    double model_flop_per_s_per_gpu; /* by the convention of models/arch_flop.h */
+    double mfu;                      /* that over the device's dense peak */
+    double six_n_flop_per_s_per_gpu; /* by 6 x active parameters */
+    double six_n_mfu;
+};
+
+/* Lowers, runs and analyses. NULL after adding why not: no price, or it does not fit
+ * (ERROR_INFEASIBLE). */
+const struct step *step_simulate(const struct run *run, enum lower_ranks ranks,
+                                 struct arena *arena, struct error_list *errors);
+
+/* The item of the program that a task came from, and its work on its rank. */
+const struct step_item *step_item_of(const struct step *step, uint32_t task);
+const struct step_work *step_work_of(const struct step *step, uint32_t task);
+
+#endif

@@ -1,11 +1,12 @@
 /* What must run, where, after what, and what it shares: the waist between models and engine.
  *
- *      lane 0   [ a ][ b ]──────┐          a task waits for the one before it on each of its lanes
- *      lane 1   [ c ]─┐         ▼          and for its dependencies; a collective is one task on a
- *                     └──▶ [ d on 0 and 1 ]   lane of every member
+ *      lane 0   [ a ][ b ]──────┐          a task waits for the one before it on each of its
+ * lanes lane 1   [ c ]─┐         ▼          and for its dependencies; a collective is one task
+ * on a └──▶ [ d on 0 and 1 ]   lane of every member
  *
- * Tasks are added in an order in which they could run (dependencies before dependants), so a graph
- * cannot hold a cycle. Nothing here knows what a task stands for: `tag` is its maker's. */
+ * Tasks are added in an order in which they could run (dependencies before dependants), so a
+ * graph cannot hold a cycle. Nothing here knows what a task stands for: `tag` is its maker's.
+ */
 #ifndef SIM_ENGINE_TASK_GRAPH_H
 #define SIM_ENGINE_TASK_GRAPH_H
 
@@ -20,15 +21,15 @@ enum { TASK_NONE = -1 };
 
 /* An in-order queue of tasks, as a GPU stream is. */
 struct lane {
-    const char *name; /* "compute" */
+    const char *name; /* "compute"; kept, not copied */
     uint32_t group;   /* lanes of one group belong together: the rank */
 };
 
-/* Of a resource, how much one unit of the task's rate takes: 0.2 of a device's compute share per
- * unit, 1 byte per byte of a link. */
+/* Of a resource, how much one unit of the task's rate takes: 0.2 of a device's compute share
+ * per unit, 1 byte per byte of a link. */
 struct task_usage {
     uint32_t resource; /* counted from the task's resource_base */
-    double amount;
+    double amount;     /* >= 0 */
 };
 
 /* How tasks of one sort drain their work; shared by all tasks that name it. */
@@ -47,10 +48,11 @@ struct task {
     uint32_t tag; /* the maker's; comes back in the trace */
 };
 
-/* task_count is a guess that saves copying. */
+/* task_count is a guess that saves memory and copying; a task takes 32 bytes and each of its
+ * dependencies 8. */
 struct task_graph *task_graph_new(struct arena *arena, size_t task_count);
 
-/* Each returns the index of what it added, counting from 0. */
+/* Each returns the index of what it added, counting from 0. Names are kept, not copied. */
 uint32_t task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group);
 uint32_t task_graph_add_resource(struct task_graph *graph, const char *name,
                                  double capacity_per_s);
@@ -64,10 +66,27 @@ void task_graph_add_dependency(struct task_graph *graph, uint32_t before, uint32
 
 size_t task_graph_task_count(const struct task_graph *graph);
 size_t task_graph_lane_count(const struct task_graph *graph);
+size_t task_graph_resource_count(const struct task_graph *graph);
 struct task task_graph_task(const struct task_graph *graph, uint32_t task);
 struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
-/* The lanes of a task: *count of them, ascending in the order they were given. */
+/* The lanes of a task: *count of them, in the order they were given. Like every pointer below,
+ * good until the graph is added to. */
 const uint32_t *task_graph_task_lanes(const struct task_graph *graph, uint32_t task,
                                       size_t *count);
+const struct task_demand *task_graph_demand(const struct task_graph *graph, int32_t demand);
+const char *task_graph_resource_name(const struct task_graph *graph, uint32_t resource);
+double task_graph_resource_capacity_per_s(const struct task_graph *graph, uint32_t resource);
+
+/* Who comes after whom, laid out for walking: list i stands in items[begins[i]] up to
+ * items[begins[i + 1]]. */
+struct task_lists {
+    const uint32_t *begins;
+    const uint32_t *items;
+};
+
+/* By lane, its tasks in their order. */
+struct task_lists task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena);
+/* By task, those that depend on it, in the order in which that was said. */
+struct task_lists task_graph_followers(const struct task_graph *graph, struct arena *arena);
 
 #endif

@@ -1,0 +1,310 @@
+/* Contention: drains and resources as a graph of links, walked from what has changed.
+ *
+ *      drain 7 ─ link ─ resource 2        a link is in the list of its resource;
+ *              └ link ─ resource 3        the links of a drain stand side by side
+ *
+ * Each resource keeps what its drains ask for at their top rates. As long as that fits nothing
+ * else happens: a join or a leave costs a few additions a link. */
+#include "sim/engine/contention.h"
+
+#include <assert.h>
+
+#include "sim/engine/sharing.h"
+
+enum { NO_LINK = 0 }; /* links are counted from 1 */
+
+static const uint32_t UNVISITED = UINT32_MAX;
+
+struct supply {
+    double capacity_per_s;
+    double asked_per_s; /* by its drains, if all were at their top rates */
+    uint32_t first_link;
+    uint32_t visit;  /* its number in the group that is being rated, or UNVISITED */
+    bool is_changed; /* waits in `changed` */
+    bool is_shared;  /* was short when last rated: drains may be below their top rates */
+};
+
+struct link {
+    uint32_t next, previous; /* of the same resource, or NO_LINK */
+    uint32_t drain;
+    uint32_t resource;
+};
+
+struct drain {
+    const struct task_demand *demand;
+    uint32_t first_link; /* as many as its demand has usages */
+    bool is_visited;
+};
+
+struct contention {
+    const struct task_graph *graph;
+    struct arena *arena;
+    struct sharing *sharing;
+    struct supply *supplies;
+    struct drain *drains;
+    struct link *links;
+    size_t link_count, link_capacity;
+    uint32_t *free_links; /* by length: runs of links to use again, chained by `next` */
+    size_t free_capacity;
+    uint32_t *changed; /* resources, in the order in which they changed */
+    size_t changed_count, settled_count;
+    uint32_t *group_resources;
+    size_t group_resource_count;
+    uint32_t *group_drains;
+    double *group_rates_per_s;
+    size_t group_drain_count;
+};
+
+struct contention *
+contention_new(const struct task_graph *graph, struct arena *arena)
+{
+    struct contention *contention = arena_alloc(arena, 1, sizeof *contention);
+    size_t resource_count = task_graph_resource_count(graph);
+    size_t drain_count = task_graph_lane_count(graph);
+    contention->graph = graph;
+    contention->arena = arena;
+    contention->sharing = sharing_new(arena);
+    contention->supplies = arena_alloc(arena, resource_count, sizeof *contention->supplies);
+    contention->changed = arena_alloc(arena, resource_count, sizeof *contention->changed);
+    contention->group_resources =
+        arena_alloc(arena, resource_count, sizeof *contention->group_resources);
+    contention->drains = arena_alloc(arena, drain_count, sizeof *contention->drains);
+    contention->group_drains =
+        arena_alloc(arena, drain_count, sizeof *contention->group_drains);
+    contention->group_rates_per_s =
+        arena_alloc(arena, drain_count, sizeof *contention->group_rates_per_s);
+    contention->link_count = NO_LINK + 1;
+    for (uint32_t i = 0; i < resource_count; i++) {
+        contention->supplies[i].capacity_per_s = task_graph_resource_capacity_per_s(graph, i);
+        contention->supplies[i].visit = UNVISITED;
+    }
+    return contention;
+}
+
+static bool
+supply_is_short(const struct supply *supply)
+{
+    return supply->asked_per_s > supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+}
+
+static void
+note_change(struct contention *contention, uint32_t resource)
+{
+    struct supply *supply = &contention->supplies[resource];
+    if (!supply->is_changed) {
+        supply->is_changed = true;
+        contention->changed[contention->changed_count++] = resource;
+    }
+}
+
+/* The first of `length` links side by side. */
+static uint32_t
+take_links(struct contention *contention, size_t length)
+{
+    contention->free_links =
+        arena_grow(contention->arena, contention->free_links, length,
+                   &contention->free_capacity, sizeof *contention->free_links);
+    uint32_t first = contention->free_links[length];
+    if (first != NO_LINK) {
+        contention->free_links[length] = contention->links[first].next;
+        return first;
+    }
+    first = (uint32_t)contention->link_count;
+    contention->link_count += length;
+    assert(contention->link_count <= UINT32_MAX);
+    contention->links = arena_grow(contention->arena, contention->links, contention->link_count,
+                                   &contention->link_capacity, sizeof *contention->links);
+    return first;
+}
+
+static void
+give_links_back(struct contention *contention, uint32_t first, size_t length)
+{
+    contention->links[first].next = contention->free_links[length];
+    contention->free_links[length] = first;
+}
+
+static void
+insert_link(struct contention *contention, uint32_t index, struct link link)
+{
+    struct supply *supply = &contention->supplies[link.resource];
+    link.next = supply->first_link;
+    link.previous = NO_LINK;
+    contention->links[index] = link;
+    contention->links[link.next].previous = index; /* link 0 takes what nobody reads */
+    supply->first_link = index;
+}
+
+static void
+remove_link(struct contention *contention, uint32_t index)
+{
+    const struct link *link = &contention->links[index];
+    struct supply *supply = &contention->supplies[link->resource];
+    contention->links[link->next].previous = link->previous;
+    if (link->previous == NO_LINK) {
+        supply->first_link = link->next;
+    } else {
+        contention->links[link->previous].next = link->next;
+    }
+}
+
+void
+contention_join(struct contention *contention, uint32_t drain, const struct task_demand *demand,
+                uint32_t resource_base)
+{
+    uint32_t first = take_links(contention, demand->usage_count);
+    contention->drains[drain] = (struct drain){.demand = demand, .first_link = first};
+    for (uint32_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = resource_base + demand->usages[i].resource;
+        assert(resource >= resource_base &&
+               resource < task_graph_resource_count(contention->graph));
+        struct supply *supply = &contention->supplies[resource];
+        insert_link(contention, first + i, (struct link){.drain = drain, .resource = resource});
+        supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
+        if (supply_is_short(supply)) {
+            note_change(contention, resource);
+        }
+    }
+}
+
+void
+contention_leave(struct contention *contention, uint32_t drain)
+{
+    const struct task_demand *demand = contention->drains[drain].demand;
+    uint32_t first = contention->drains[drain].first_link;
+    for (uint32_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = contention->links[first + i].resource;
+        struct supply *supply = &contention->supplies[resource];
+        remove_link(contention, first + i);
+        supply->asked_per_s -= demand->usages[i].amount * demand->top_rate_per_s;
+        if (supply->first_link == NO_LINK) {
+            supply->asked_per_s = 0; /* ends what rounding has left */
+        }
+        if (supply->is_shared) {
+            note_change(contention, resource);
+        }
+    }
+    give_links_back(contention, first, demand->usage_count);
+}
+
+/* Adds up anew what is asked of a resource: joins and leaves leave rounding behind. */
+static void
+add_up_anew(const struct contention *contention, struct supply *supply)
+{
+    supply->asked_per_s = 0;
+    for (uint32_t i = supply->first_link; i != NO_LINK; i = contention->links[i].next) {
+        const struct drain *drain = &contention->drains[contention->links[i].drain];
+        supply->asked_per_s +=
+            drain->demand->usages[i - drain->first_link].amount * drain->demand->top_rate_per_s;
+    }
+}
+
+/* Takes a resource into the group if it holds, or until now held, anyone back. */
+static void
+visit_resource(struct contention *contention, uint32_t resource)
+{
+    struct supply *supply = &contention->supplies[resource];
+    if (supply->visit != UNVISITED) {
+        return;
+    }
+    if (supply->is_changed) {
+        supply->is_changed = false;
+        add_up_anew(contention, supply);
+    }
+    if (!supply_is_short(supply) && !supply->is_shared) {
+        return;
+    }
+    supply->is_shared = supply_is_short(supply);
+    supply->visit = sharing_add_resource(contention->sharing, supply->capacity_per_s);
+    contention->group_resources[contention->group_resource_count++] = resource;
+}
+
+static void
+visit_drain(struct contention *contention, uint32_t index)
+{
+    struct drain *drain = &contention->drains[index];
+    if (drain->is_visited) {
+        return;
+    }
+    drain->is_visited = true;
+    contention->group_drains[contention->group_drain_count++] = index;
+    for (uint32_t i = 0; i < drain->demand->usage_count; i++) {
+        visit_resource(contention, contention->links[drain->first_link + i].resource);
+    }
+}
+
+static void
+gather_group(struct contention *contention, uint32_t root)
+{
+    sharing_clear(contention->sharing);
+    contention->group_resource_count = 0;
+    contention->group_drain_count = 0;
+    visit_resource(contention, root);
+    for (size_t at = 0; at < contention->group_resource_count; at++) {
+        uint32_t link = contention->supplies[contention->group_resources[at]].first_link;
+        for (; link != NO_LINK; link = contention->links[link].next) {
+            visit_drain(contention, contention->links[link].drain);
+        }
+    }
+}
+
+static void
+ask_for(struct contention *contention, const struct drain *drain)
+{
+    const struct task_demand *demand = drain->demand;
+    sharing_add_taker(contention->sharing, demand->top_rate_per_s, demand->weight);
+    for (uint32_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = contention->links[drain->first_link + i].resource;
+        uint32_t visit = contention->supplies[resource].visit;
+        if (visit != UNVISITED) {
+            sharing_add_usage(contention->sharing, visit, demand->usages[i].amount);
+        }
+    }
+}
+
+static void
+forget_visits(struct contention *contention)
+{
+    for (size_t i = 0; i < contention->group_drain_count; i++) {
+        contention->drains[contention->group_drains[i]].is_visited = false;
+    }
+    for (size_t i = 0; i < contention->group_resource_count; i++) {
+        contention->supplies[contention->group_resources[i]].visit = UNVISITED;
+    }
+}
+
+static void
+rate_group(struct contention *contention)
+{
+    for (size_t i = 0; i < contention->group_drain_count; i++) {
+        ask_for(contention, &contention->drains[contention->group_drains[i]]);
+    }
+    sharing_solve(contention->sharing);
+    for (uint32_t i = 0; i < contention->group_drain_count; i++) {
+        contention->group_rates_per_s[i] = sharing_rate_per_s(contention->sharing, i);
+    }
+}
+
+bool
+contention_settle(struct contention *contention, struct contention_group *group)
+{
+    while (contention->settled_count < contention->changed_count) {
+        uint32_t root = contention->changed[contention->settled_count++];
+        if (!contention->supplies[root].is_changed) {
+            continue; /* was part of an earlier group */
+        }
+        gather_group(contention, root);
+        rate_group(contention);
+        forget_visits(contention);
+        if (contention->group_drain_count == 0) {
+            continue; /* short for a moment only, or left by all */
+        }
+        *group =
+            (struct contention_group){contention->group_drains, contention->group_rates_per_s,
+                                      contention->group_drain_count};
+        return true;
+    }
+    contention->settled_count = 0;
+    contention->changed_count = 0;
+    return false;
+}

@@ -1,0 +1,325 @@
+/* Do worked graphs run as by hand? Times in ps; rates of 1e12 a second drain one unit a ps. */
+#include "sim/engine/engine.h"
+
+#include <check.h>
+#include <string.h>
+
+static const double UNIT_A_PS = 1e12;
+
+static struct arena *arena;
+
+static void
+fail_on_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
+}
+
+static void
+begin(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+}
+
+static void
+end(void)
+{
+    arena_free(arena);
+}
+
+static uint32_t
+add_delay(struct task_graph *graph, uint32_t lane, int64_t delay_ps)
+{
+    struct task task = {.delay_ps = delay_ps, .demand = TASK_NONE};
+    return task_graph_add_task(graph, &task, lane);
+}
+
+static uint32_t
+add_work(struct task_graph *graph, uint32_t lane, double work, int32_t demand)
+{
+    struct task task = {.work = work, .demand = demand};
+    return task_graph_add_task(graph, &task, lane);
+}
+
+/* One unit of resource 0 (from the task's base) per unit of rate. */
+static int32_t
+add_simple_demand(struct task_graph *graph, double top_rate_per_s, double weight)
+{
+    struct task_usage usage = {.resource = 0, .amount = 1};
+    return task_graph_add_demand(graph,
+                                 &(struct task_demand){top_rate_per_s, weight, &usage, 1});
+}
+
+/* Lanes without resources. */
+static struct task_graph *
+graph_of_lanes(int lane_count)
+{
+    struct task_graph *graph = task_graph_new(arena, 8);
+    for (int i = 0; i < lane_count; i++) {
+        (void)task_graph_add_lane(graph, "lane", (uint32_t)i);
+    }
+    return graph;
+}
+
+/* The same and one resource that drains one unit a ps. */
+static struct task_graph *
+graph_of_link(int lane_count)
+{
+    struct task_graph *graph = graph_of_lanes(lane_count);
+    (void)task_graph_add_resource(graph, "link", UNIT_A_PS);
+    return graph;
+}
+
+static void
+check_entry(const struct trace *trace, uint32_t task, int64_t start_ps, int64_t end_ps)
+{
+    ck_assert_int_eq(trace->entries[task].start_ps, start_ps);
+    ck_assert_int_eq(trace->entries[task].end_ps, end_ps);
+}
+
+START_TEST(a_graph_of_nothing_ends_at_once)
+{
+    const struct trace *trace = engine_run(graph_of_lanes(2), arena);
+    ck_assert_int_eq(trace->end_ps, 0);
+    ck_assert_uint_eq(trace->count, 0);
+    ck_assert_uint_eq(trace->event_count, 0);
+}
+END_TEST
+
+/* The header's drawing: d waits for b (15) by its lane and for c (7) by both. */
+START_TEST(a_lane_runs_in_order_and_a_rendezvous_waits_for_all)
+{
+    struct task_graph *graph = graph_of_lanes(2);
+    uint32_t a = add_delay(graph, 0, 10), b = add_delay(graph, 0, 5);
+    uint32_t c = add_delay(graph, 1, 7);
+    struct task joint = {.delay_ps = 3, .demand = TASK_NONE};
+    uint32_t d = task_graph_add_joint_task(graph, &joint, (uint32_t[]){0, 1}, 2);
+    uint32_t after = add_delay(graph, 1, 1);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, a, 0, 10);
+    check_entry(trace, b, 10, 15);
+    check_entry(trace, c, 0, 7);
+    check_entry(trace, d, 15, 18);
+    check_entry(trace, after, 18, 19);
+    ck_assert_int_eq(trace->entries[a].released_by, TASK_NONE);
+    ck_assert_int_eq(trace->entries[d].released_by, (int32_t)b);
+    ck_assert_int_eq(trace->entries[after].released_by, (int32_t)d);
+    ck_assert_int_eq(trace->end_ps, 19);
+    ck_assert_uint_eq(trace->event_count, 5);
+    ck_assert_uint_eq(trace->solve_count, 0);
+}
+END_TEST
+
+START_TEST(a_dependency_holds_a_task_and_its_lane_back)
+{
+    struct task_graph *graph = graph_of_lanes(2);
+    uint32_t first = add_delay(graph, 0, 10);
+    uint32_t held = add_delay(graph, 1, 2), behind = add_delay(graph, 1, 2);
+    task_graph_add_dependency(graph, first, held);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, held, 10, 12);
+    check_entry(trace, behind, 12, 14);
+    ck_assert_int_eq(trace->entries[held].released_by, (int32_t)first);
+}
+END_TEST
+
+/* All of 0 (lane 0), 1 (lane 1) and 2 (lane 2) end at 5: the one before on the first lane, here
+ * lane 2, counts; without it on that lane, the first added. */
+START_TEST(ties_of_release_prefer_the_first_lane_then_the_first_added)
+{
+    struct task_graph *graph = graph_of_lanes(4);
+    for (uint32_t lane = 0; lane < 3; lane++) {
+        (void)add_delay(graph, lane, 5);
+    }
+    struct task joint = {.demand = TASK_NONE};
+    uint32_t by_lane = task_graph_add_joint_task(graph, &joint, (uint32_t[]){2, 1}, 2);
+    uint32_t by_order = add_delay(graph, 3, 1);
+    task_graph_add_dependency(graph, 0, by_lane);
+    task_graph_add_dependency(graph, 2, by_order);
+    task_graph_add_dependency(graph, 1, by_order);
+    const struct trace *trace = engine_run(graph, arena);
+    ck_assert_int_eq(trace->entries[by_lane].released_by, 2);
+    ck_assert_int_eq(trace->entries[by_order].released_by, 1);
+}
+END_TEST
+
+START_TEST(tasks_of_no_length_pass_in_one_instant)
+{
+    struct task_graph *graph = graph_of_link(2);
+    int32_t demand = add_simple_demand(graph, UNIT_A_PS, 1);
+    (void)add_delay(graph, 0, 0);
+    (void)add_work(graph, 0, 0, demand);
+    uint32_t last = add_delay(graph, 0, 0);
+    uint32_t after = add_delay(graph, 1, 0);
+    task_graph_add_dependency(graph, last, after);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, last, 0, 0);
+    check_entry(trace, after, 0, 0);
+    ck_assert_int_eq(trace->entries[after].released_by, (int32_t)last);
+    ck_assert_uint_eq(trace->event_count, 4);
+}
+END_TEST
+
+/* 100 units at 3e12 a second are 33.33 ps, at 7e11 142.86 ps. */
+START_TEST(alone_a_task_ends_at_the_nearest_picosecond)
+{
+    struct task_graph *graph = graph_of_link(2);
+    (void)task_graph_add_resource(graph, "other", 1e13);
+    struct task fast = {
+        .work = 100, .demand = add_simple_demand(graph, 3e12, 1), .resource_base = 1};
+    struct task slow = {
+        .work = 100, .delay_ps = 5, .demand = add_simple_demand(graph, 7e11, 1)};
+    uint32_t a = task_graph_add_task(graph, &fast, 0);
+    uint32_t b = task_graph_add_task(graph, &slow, 1);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, a, 0, 33);
+    check_entry(trace, b, 0, 148);
+    ck_assert_uint_eq(trace->event_count, 3); /* b's drain begins by an event of its own */
+    ck_assert_uint_eq(trace->solve_count, 0);
+}
+END_TEST
+
+/* 100 and 300 units: both at 1/2 until the first ends at 200 with 200 left to the second, which
+ * then has the link alone. */
+START_TEST(two_tasks_share_a_link_equally)
+{
+    struct task_graph *graph = graph_of_link(2);
+    int32_t demand = add_simple_demand(graph, UNIT_A_PS, 1);
+    uint32_t a = add_work(graph, 0, 100, demand), b = add_work(graph, 1, 300, demand);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, a, 0, 200);
+    check_entry(trace, b, 0, 400);
+    ck_assert_uint_eq(trace->event_count, 2);
+}
+END_TEST
+
+/* Weights 1 and 3: rates 1/4 and 3/4. 300 units end at 400; 100 of 200 then remain alone. */
+START_TEST(weights_are_honoured)
+{
+    struct task_graph *graph = graph_of_link(2);
+    uint32_t light = add_work(graph, 0, 200, add_simple_demand(graph, UNIT_A_PS, 1));
+    uint32_t heavy = add_work(graph, 1, 300, add_simple_demand(graph, UNIT_A_PS, 3));
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, heavy, 0, 400);
+    check_entry(trace, light, 0, 500);
+}
+END_TEST
+
+/* Links of 1 and 0.4 units a ps. At first across = y = 0.2, x = 0.8 (sharing_test.c): x ends
+ * 400 at 500; across and y stay at 0.2 and end their 200 at 1000. */
+START_TEST(three_flows_on_two_links)
+{
+    struct task_graph *graph = graph_of_link(3);
+    (void)task_graph_add_resource(graph, "narrow", 0.4 * UNIT_A_PS);
+    struct task_usage both[] = {{0, 1}, {1, 1}};
+    int32_t on_one = add_simple_demand(graph, UNIT_A_PS, 1);
+    int32_t on_both =
+        task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, both, 2});
+    uint32_t across = add_work(graph, 0, 200, on_both);
+    uint32_t x = add_work(graph, 1, 400, on_one);
+    struct task on_narrow = {.work = 200, .demand = on_one, .resource_base = 1};
+    uint32_t y = task_graph_add_task(graph, &on_narrow, 2);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, x, 0, 500);
+    check_entry(trace, across, 0, 1000);
+    check_entry(trace, y, 0, 1000);
+}
+END_TEST
+
+/* The slow task takes a quarter at its top rate, three quarters are left to the other: nobody
+ * waits when their sum fits. */
+START_TEST(a_top_rate_leaves_room_for_others)
+{
+    struct task_graph *graph = graph_of_link(2);
+    uint32_t slow = add_work(graph, 0, 100, add_simple_demand(graph, 0.25 * UNIT_A_PS, 1));
+    uint32_t fast = add_work(graph, 1, 300, add_simple_demand(graph, 0.75 * UNIT_A_PS, 1));
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, slow, 0, 400);
+    check_entry(trace, fast, 0, 400);
+    ck_assert_uint_eq(trace->solve_count, 0);
+}
+END_TEST
+
+/* Until 50 the first has the link alone and drains 50; both then have 100 left at 1/2: 250. */
+START_TEST(a_delay_takes_no_resource)
+{
+    struct task_graph *graph = graph_of_link(2);
+    int32_t demand = add_simple_demand(graph, UNIT_A_PS, 1);
+    uint32_t at_once = add_work(graph, 0, 150, demand);
+    struct task late = {.delay_ps = 50, .work = 100, .demand = demand};
+    uint32_t delayed = task_graph_add_task(graph, &late, 1);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, at_once, 0, 250);
+    check_entry(trace, delayed, 0, 250);
+}
+END_TEST
+
+/* Alone on half of what it could take: 100 units at 0.5 a ps. */
+START_TEST(a_task_alone_can_be_held_back)
+{
+    struct task_graph *graph = graph_of_link(1);
+    uint32_t task = add_work(graph, 0, 100, add_simple_demand(graph, 2 * UNIT_A_PS, 1));
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, task, 0, 100);
+    ck_assert_uint_eq(trace->solve_count, 1);
+}
+END_TEST
+
+/* One ends as the other begins: together they would be too much, but they never meet. */
+START_TEST(what_meets_only_at_one_instant_does_not_share)
+{
+    struct task_graph *graph = graph_of_link(3);
+    int32_t demand = add_simple_demand(graph, UNIT_A_PS, 1);
+    uint32_t clock = add_delay(graph, 0, 70);
+    uint32_t next = add_work(graph, 1, 30, demand);
+    uint32_t before = add_work(graph, 2, 70, demand);
+    task_graph_add_dependency(graph, clock, next);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, before, 0, 70);
+    check_entry(trace, next, 70, 100);
+    ck_assert_uint_eq(trace->solve_count, 0);
+}
+END_TEST
+
+/* Same demand, resources counted from each rank's base: they do not meet. */
+START_TEST(a_base_moves_a_demand_to_a_ranks_own_resources)
+{
+    struct task_graph *graph = graph_of_link(2);
+    (void)task_graph_add_resource(graph, "link of rank 1", UNIT_A_PS);
+    int32_t demand = add_simple_demand(graph, UNIT_A_PS, 1);
+    struct task task = {.work = 100, .demand = demand};
+    uint32_t a = task_graph_add_task(graph, &task, 0);
+    task.resource_base = 1;
+    uint32_t b = task_graph_add_task(graph, &task, 1);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, a, 0, 100);
+    check_entry(trace, b, 0, 100);
+    ck_assert_uint_eq(trace->solve_count, 0);
+}
+END_TEST
+
+Suite *engine_suite(void);
+
+Suite *
+engine_suite(void)
+{
+    Suite *suite = suite_create("engine");
+    TCase *facts = tcase_create("facts");
+    tcase_add_checked_fixture(facts, begin, end);
+    tcase_add_test(facts, a_graph_of_nothing_ends_at_once);
+    tcase_add_test(facts, a_lane_runs_in_order_and_a_rendezvous_waits_for_all);
+    tcase_add_test(facts, a_dependency_holds_a_task_and_its_lane_back);
+    tcase_add_test(facts, ties_of_release_prefer_the_first_lane_then_the_first_added);
+    tcase_add_test(facts, tasks_of_no_length_pass_in_one_instant);
+    tcase_add_test(facts, alone_a_task_ends_at_the_nearest_picosecond);
+    tcase_add_test(facts, two_tasks_share_a_link_equally);
+    tcase_add_test(facts, weights_are_honoured);
+    tcase_add_test(facts, three_flows_on_two_links);
+    tcase_add_test(facts, a_top_rate_leaves_room_for_others);
+    tcase_add_test(facts, a_delay_takes_no_resource);
+    tcase_add_test(facts, a_task_alone_can_be_held_back);
+    tcase_add_test(facts, what_meets_only_at_one_instant_does_not_share);
+    tcase_add_test(facts, a_base_moves_a_demand_to_a_ranks_own_resources);
+    suite_add_tcase(suite, facts);
+    return suite;
+}

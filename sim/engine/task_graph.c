@@ -1,0 +1,309 @@
+/* The task graph: tables that only grow, compact since all ranks together make ten million
+ * tasks.
+ *
+ * A task is one record of 32 bytes. Its lane stands in the record, or, for the few joint tasks,
+ * the index of a list of lanes marked by IS_JOINT. Dependencies are pairs in a stack of blocks:
+ * only read as a whole, they need neither an index nor room to grow. */
+#include "sim/engine/task_graph.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { DEPENDENCIES_A_BLOCK = 1024 };
+
+static const uint32_t IS_JOINT = UINT32_C(1) << 31;
+
+struct record {
+    int64_t delay_ps;
+    double work;
+    int32_t demand;
+    uint32_t resource_base;
+    uint32_t tag;
+    uint32_t lane; /* or IS_JOINT | index of a lane list */
+};
+
+struct lane_list {
+    size_t count;
+    uint32_t lanes[];
+};
+
+struct dependency {
+    uint32_t before, after;
+};
+
+struct dependency_block {
+    struct dependency_block *below; /* filled before this one */
+    size_t count;
+    struct dependency items[DEPENDENCIES_A_BLOCK];
+};
+
+struct resource {
+    const char *name;
+    double capacity_per_s;
+};
+
+struct task_graph {
+    struct arena *arena;
+    struct record *tasks;
+    size_t task_count, task_capacity;
+    struct lane *lanes;
+    size_t lane_count, lane_capacity;
+    struct resource *resources;
+    size_t resource_count, resource_capacity;
+    struct task_demand *demands;
+    size_t demand_count, demand_capacity;
+    struct lane_list **lane_lists;
+    size_t lane_list_count, lane_list_capacity;
+    struct dependency_block *dependencies; /* the newest block */
+};
+
+struct task_graph *
+task_graph_new(struct arena *arena, size_t task_count)
+{
+    struct task_graph *graph = arena_alloc(arena, 1, sizeof *graph);
+    graph->arena = arena;
+    graph->tasks = arena_alloc(arena, task_count, sizeof *graph->tasks);
+    graph->task_capacity = task_count;
+    return graph;
+}
+
+uint32_t
+task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group)
+{
+    assert(graph->lane_count < IS_JOINT);
+    graph->lanes = arena_grow(graph->arena, graph->lanes, graph->lane_count,
+                              &graph->lane_capacity, sizeof *graph->lanes);
+    graph->lanes[graph->lane_count] = (struct lane){name, group};
+    return (uint32_t)graph->lane_count++;
+}
+
+uint32_t
+task_graph_add_resource(struct task_graph *graph, const char *name, double capacity_per_s)
+{
+    assert(capacity_per_s > 0 && graph->resource_count < UINT32_MAX);
+    graph->resources = arena_grow(graph->arena, graph->resources, graph->resource_count,
+                                  &graph->resource_capacity, sizeof *graph->resources);
+    graph->resources[graph->resource_count] = (struct resource){name, capacity_per_s};
+    return (uint32_t)graph->resource_count++;
+}
+
+int32_t
+task_graph_add_demand(struct task_graph *graph, const struct task_demand *demand)
+{
+    assert(demand->top_rate_per_s > 0 && demand->weight > 0);
+    assert(isfinite(demand->top_rate_per_s) && isfinite(demand->weight));
+    assert(graph->demand_count < INT32_MAX);
+    graph->demands = arena_grow(graph->arena, graph->demands, graph->demand_count,
+                                &graph->demand_capacity, sizeof *graph->demands);
+    struct task_usage *usages = arena_alloc(graph->arena, demand->usage_count, sizeof *usages);
+    struct task_demand *copy = &graph->demands[graph->demand_count];
+    *copy = *demand;
+    copy->usages = usages;
+    copy->usage_count = 0;
+    for (size_t i = 0; i < demand->usage_count; i++) {
+        assert(demand->usages[i].amount >= 0);
+        if (demand->usages[i].amount > 0) {
+            usages[copy->usage_count++] = demand->usages[i];
+        }
+    }
+    return (int32_t)graph->demand_count++;
+}
+
+static void
+check_task(const struct task_graph *graph, const struct task *task)
+{
+    assert(task->delay_ps >= 0 && task->work >= 0 && isfinite(task->work));
+    assert(task->demand >= TASK_NONE && task->demand < (int64_t)graph->demand_count);
+    (void)graph;
+    (void)task;
+}
+
+static uint32_t
+add_record(struct task_graph *graph, const struct task *task, uint32_t lane)
+{
+    check_task(graph, task);
+    assert(graph->task_count < INT32_MAX);
+    graph->tasks = arena_grow(graph->arena, graph->tasks, graph->task_count,
+                              &graph->task_capacity, sizeof *graph->tasks);
+    graph->tasks[graph->task_count] = (struct record){
+        .delay_ps = task->delay_ps,
+        .work = task->work,
+        .demand = task->demand,
+        .resource_base = task->resource_base,
+        .tag = task->tag,
+        .lane = lane,
+    };
+    return (uint32_t)graph->task_count++;
+}
+
+uint32_t
+task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane)
+{
+    assert(lane < graph->lane_count);
+    return add_record(graph, task, lane);
+}
+
+uint32_t
+task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
+                          const uint32_t *lanes, size_t lane_count)
+{
+    assert(lane_count > 0 && graph->lane_list_count < IS_JOINT);
+    struct lane_list *list =
+        arena_alloc(graph->arena, 1, sizeof *list + lane_count * sizeof *lanes);
+    list->count = lane_count;
+    for (size_t i = 0; i < lane_count; i++) {
+        assert(lanes[i] < graph->lane_count);
+        list->lanes[i] = lanes[i];
+    }
+    graph->lane_lists = arena_grow(graph->arena, graph->lane_lists, graph->lane_list_count,
+                                   &graph->lane_list_capacity, sizeof *graph->lane_lists);
+    graph->lane_lists[graph->lane_list_count] = list;
+    return add_record(graph, task, IS_JOINT | (uint32_t)graph->lane_list_count++);
+}
+
+void
+task_graph_add_dependency(struct task_graph *graph, uint32_t before, uint32_t after)
+{
+    assert(before < after && after < graph->task_count);
+    struct dependency_block *block = graph->dependencies;
+    if (!block || block->count == DEPENDENCIES_A_BLOCK) {
+        block = arena_alloc(graph->arena, 1, sizeof *block);
+        block->below = graph->dependencies;
+        graph->dependencies = block;
+    }
+    block->items[block->count++] = (struct dependency){before, after};
+}
+
+size_t
+task_graph_task_count(const struct task_graph *graph)
+{
+    return graph->task_count;
+}
+
+size_t
+task_graph_lane_count(const struct task_graph *graph)
+{
+    return graph->lane_count;
+}
+
+size_t
+task_graph_resource_count(const struct task_graph *graph)
+{
+    return graph->resource_count;
+}
+
+struct task
+task_graph_task(const struct task_graph *graph, uint32_t task)
+{
+    assert(task < graph->task_count);
+    const struct record *record = &graph->tasks[task];
+    return (struct task){
+        .delay_ps = record->delay_ps,
+        .work = record->work,
+        .demand = record->demand,
+        .resource_base = record->resource_base,
+        .tag = record->tag,
+    };
+}
+
+struct lane
+task_graph_lane(const struct task_graph *graph, uint32_t lane)
+{
+    assert(lane < graph->lane_count);
+    return graph->lanes[lane];
+}
+
+const uint32_t *
+task_graph_task_lanes(const struct task_graph *graph, uint32_t task, size_t *count)
+{
+    assert(task < graph->task_count);
+    const uint32_t *lane = &graph->tasks[task].lane;
+    if (!(*lane & IS_JOINT)) {
+        *count = 1;
+        return lane;
+    }
+    const struct lane_list *list = graph->lane_lists[*lane & ~IS_JOINT];
+    *count = list->count;
+    return list->lanes;
+}
+
+const struct task_demand *
+task_graph_demand(const struct task_graph *graph, int32_t demand)
+{
+    assert(demand >= 0 && (size_t)demand < graph->demand_count);
+    return &graph->demands[demand];
+}
+
+const char *
+task_graph_resource_name(const struct task_graph *graph, uint32_t resource)
+{
+    assert(resource < graph->resource_count);
+    return graph->resources[resource].name;
+}
+
+double
+task_graph_resource_capacity_per_s(const struct task_graph *graph, uint32_t resource)
+{
+    assert(resource < graph->resource_count);
+    return graph->resources[resource].capacity_per_s;
+}
+
+/* begins holds the length of each list; afterwards the end of each, where filling begins from
+ * behind. Returns the length of all. */
+static uint32_t
+lengths_to_ends(uint32_t *begins, size_t list_count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < list_count; i++) {
+        sum += begins[i];
+        begins[i] = (uint32_t)sum;
+    }
+    assert(sum <= UINT32_MAX);
+    begins[list_count] = (uint32_t)sum;
+    return (uint32_t)sum;
+}
+
+struct task_lists
+task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena)
+{
+    uint32_t *begins = arena_alloc(arena, graph->lane_count + 1, sizeof *begins);
+    for (uint32_t task = 0; task < graph->task_count; task++) {
+        size_t lane_count;
+        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
+        for (size_t i = 0; i < lane_count; i++) {
+            begins[lanes[i]]++;
+        }
+    }
+    uint32_t item_count = lengths_to_ends(begins, graph->lane_count);
+    uint32_t *items = arena_alloc(arena, item_count, sizeof *items);
+    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
+        size_t lane_count;
+        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
+        for (size_t i = 0; i < lane_count; i++) {
+            items[--begins[lanes[i]]] = task;
+        }
+    }
+    return (struct task_lists){begins, items};
+}
+
+struct task_lists
+task_graph_followers(const struct task_graph *graph, struct arena *arena)
+{
+    uint32_t *begins = arena_alloc(arena, graph->task_count + 1, sizeof *begins);
+    for (const struct dependency_block *block = graph->dependencies; block;
+         block = block->below) {
+        for (size_t i = 0; i < block->count; i++) {
+            begins[block->items[i].before]++;
+        }
+    }
+    uint32_t item_count = lengths_to_ends(begins, graph->task_count);
+    uint32_t *items = arena_alloc(arena, item_count, sizeof *items);
+    for (const struct dependency_block *block = graph->dependencies; block;
+         block = block->below) {
+        for (size_t i = block->count; i-- > 0;) {
+            items[--begins[block->items[i].before]] = block->items[i].after;
+        }
+    }
+    return (struct task_lists){begins, items};
+}

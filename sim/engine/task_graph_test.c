@@ -1,0 +1,180 @@
+/* Does the graph give back what was put in, and who comes after whom? */
+#include "sim/engine/task_graph.h"
+
+#include <check.h>
+#include <stdbool.h>
+
+enum { MANY = 5000 };
+
+static struct arena *arena;
+
+static void
+fail_on_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
+}
+
+static void
+begin(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+}
+
+static void
+end(void)
+{
+    arena_free(arena);
+}
+
+static uint32_t
+add_pause(struct task_graph *graph, uint32_t lane)
+{
+    struct task task = {.delay_ps = 1, .demand = TASK_NONE};
+    return task_graph_add_task(graph, &task, lane);
+}
+
+static void
+check_list(struct task_lists lists, uint32_t list, const uint32_t *wanted, size_t count)
+{
+    uint32_t at = lists.begins[list];
+    ck_assert_uint_eq(lists.begins[list + 1] - at, count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(lists.items[at + i], wanted[i]);
+    }
+}
+
+START_TEST(a_task_comes_back_as_it_was_given)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    uint32_t lane = task_graph_add_lane(graph, "compute", 3);
+    int32_t demand = task_graph_add_demand(graph, &(struct task_demand){2, 1, NULL, 0});
+    struct task given = {11, 2.5, demand, 4, 99};
+    struct task task = task_graph_task(graph, task_graph_add_task(graph, &given, lane));
+    ck_assert_int_eq(task.delay_ps, 11);
+    ck_assert(task.work == 2.5);
+    ck_assert_int_eq(task.demand, demand);
+    ck_assert_uint_eq(task.resource_base, 4);
+    ck_assert_uint_eq(task.tag, 99);
+    ck_assert_str_eq(task_graph_lane(graph, lane).name, "compute");
+    ck_assert_uint_eq(task_graph_lane(graph, lane).group, 3);
+}
+END_TEST
+
+START_TEST(a_demand_is_copied_without_empty_usages)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    struct task_usage usages[] = {{0, 0.5}, {1, 0}, {2, 4}};
+    int32_t index = task_graph_add_demand(graph, &(struct task_demand){8, 3, usages, 3});
+    usages[0].amount = 77;
+    const struct task_demand *demand = task_graph_demand(graph, index);
+    ck_assert(demand->top_rate_per_s == 8 && demand->weight == 3);
+    ck_assert_uint_eq(demand->usage_count, 2);
+    ck_assert(demand->usages[0].amount == 0.5);
+    ck_assert_uint_eq(demand->usages[1].resource, 2);
+}
+END_TEST
+
+START_TEST(a_resource_comes_back_as_it_was_given)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    (void)task_graph_add_resource(graph, "hbm", 5.3e12);
+    uint32_t nic = task_graph_add_resource(graph, "nic", 5e10);
+    ck_assert_uint_eq(task_graph_resource_count(graph), 2);
+    ck_assert_str_eq(task_graph_resource_name(graph, nic), "nic");
+    ck_assert(task_graph_resource_capacity_per_s(graph, nic) == 5e10);
+}
+END_TEST
+
+START_TEST(lanes_of_a_task_keep_their_order)
+{
+    struct task_graph *graph = task_graph_new(arena, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)task_graph_add_lane(graph, "lane", i);
+    }
+    struct task task = {.demand = TASK_NONE};
+    uint32_t single = task_graph_add_task(graph, &task, 1);
+    uint32_t joint = task_graph_add_joint_task(graph, &task, (uint32_t[]){2, 0}, 2);
+    size_t count;
+    ck_assert_uint_eq(task_graph_task_lanes(graph, single, &count)[0], 1);
+    ck_assert_uint_eq(count, 1);
+    const uint32_t *lanes = task_graph_task_lanes(graph, joint, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert(lanes[0] == 2 && lanes[1] == 0);
+}
+END_TEST
+
+/* lane 0: tasks 0, 2, 3; lane 1: tasks 1, 3; lane 2: none. */
+START_TEST(each_lane_lists_its_tasks_in_order)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)task_graph_add_lane(graph, "lane", i);
+    }
+    (void)add_pause(graph, 0);
+    (void)add_pause(graph, 1);
+    (void)add_pause(graph, 0);
+    struct task joint = {.demand = TASK_NONE};
+    (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){1, 0}, 2);
+    struct task_lists lists = task_graph_lane_tasks(graph, arena);
+    check_list(lists, 0, (uint32_t[]){0, 2, 3}, 3);
+    check_list(lists, 1, (uint32_t[]){1, 3}, 2);
+    check_list(lists, 2, NULL, 0);
+}
+END_TEST
+
+START_TEST(followers_keep_the_order_in_which_they_were_said)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    uint32_t lane = task_graph_add_lane(graph, "lane", 0);
+    for (int i = 0; i < 4; i++) {
+        (void)add_pause(graph, lane);
+    }
+    task_graph_add_dependency(graph, 0, 3);
+    task_graph_add_dependency(graph, 1, 2);
+    task_graph_add_dependency(graph, 0, 1);
+    struct task_lists lists = task_graph_followers(graph, arena);
+    check_list(lists, 0, (uint32_t[]){3, 1}, 2);
+    check_list(lists, 1, (uint32_t[]){2}, 1);
+    check_list(lists, 2, NULL, 0);
+    check_list(lists, 3, NULL, 0);
+}
+END_TEST
+
+/* Past every block and every doubling: task i is followed by i + 1 alone. */
+START_TEST(many_dependencies_are_kept)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    uint32_t lane = task_graph_add_lane(graph, "lane", 0);
+    for (uint32_t i = 0; i < MANY; i++) {
+        (void)add_pause(graph, lane);
+        if (i > 0) {
+            task_graph_add_dependency(graph, i - 1, i);
+        }
+    }
+    ck_assert_uint_eq(task_graph_task_count(graph), MANY);
+    struct task_lists lists = task_graph_followers(graph, arena);
+    for (uint32_t i = 0; i + 1 < MANY; i++) {
+        check_list(lists, i, (uint32_t[]){i + 1}, 1);
+    }
+}
+END_TEST
+
+Suite *task_graph_suite(void);
+
+Suite *
+task_graph_suite(void)
+{
+    Suite *suite = suite_create("task_graph");
+    TCase *facts = tcase_create("facts");
+    tcase_add_checked_fixture(facts, begin, end);
+    tcase_add_test(facts, a_task_comes_back_as_it_was_given);
+    tcase_add_test(facts, a_demand_is_copied_without_empty_usages);
+    tcase_add_test(facts, a_resource_comes_back_as_it_was_given);
+    tcase_add_test(facts, lanes_of_a_task_keep_their_order);
+    tcase_add_test(facts, each_lane_lists_its_tasks_in_order);
+    tcase_add_test(facts, followers_keep_the_order_in_which_they_were_said);
+    tcase_add_test(facts, many_dependencies_are_kept);
+    suite_add_tcase(suite, facts);
+    return suite;
+}

@@ -13,13 +13,15 @@ struct cluster {
     int64_t nodes;
     int64_t gpus_per_node;
     const struct device *device;
+    const char *device_path; /* the device's file, found from the cluster's own */
     struct fabric fabric;
 };
 
 int64_t cluster_gpus(const struct cluster *cluster);
 
-/* Reads configs/clusters/NAME.json without its device, whose file is named by the object's
- * "device" (relative to the file): the caller reads that and sets it. NULL after every fault. */
+/* Reads configs/clusters/NAME.json and the fabric's file that it names (or holds as an object),
+ * without its device: the caller reads device_path and sets it. Both names are relative to the
+ * cluster's file. NULL after every fault. */
 struct cluster *cluster_read(const struct json *object, struct arena *arena,
                              struct error_list *errors);
 

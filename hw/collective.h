@@ -3,35 +3,28 @@
 #define HW_COLLECTIVE_H
 
 #include "hw/cluster.h"
+#include "hw/collective_kind.h"
 
-enum collective_kind {
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_REDUCE_SCATTER,
-    COLLECTIVE_ALL_GATHER,
-    COLLECTIVE_BROADCAST,
-    COLLECTIVE_ALL_TO_ALL,
-    COLLECTIVE_SEND_RECV,
-    COLLECTIVE_KIND_COUNT
-};
-
-const char *collective_kind_name(enum collective_kind kind); /* "all_reduce" */
-
-/* Bytes as rccl-tests counts them: the whole buffer (all_gather: gathered; reduce_scatter: input;
- * all_to_all: sent by one rank, its own part included). */
+/* Bytes as rccl-tests counts them: the whole buffer (all_gather: gathered; reduce_scatter:
+ * input; all_to_all: sent by one rank, its own part included). */
 struct collective {
     enum collective_kind kind;
     enum dtype dtype;
     int64_t ranks; /* members; the same number on each of the nodes */
     int64_t nodes;
     double bytes;
+    /* send_recv between two certain ranks, numbered node by node: nodes is then worked out from
+     * them. Equal (as when left 0): between neighbours of a node, or GPUs of one rail. */
+    int64_t from, to;
 };
 
 struct collective_cost {
-    double latency_s;        /* fixed part */
-    double transfer_s;       /* the part that shares links: bytes over the bandwidth it has alone */
+    double latency_s;  /* fixed part */
+    double transfer_s; /* the part that shares links: bytes over the bandwidth it has alone */
     double relative_sigma;   /* standard deviation of the model's error, of the whole */
-    const char *algorithm;   /* "direct mesh", "rail ring + mesh" */
-    const char *bound;       /* "xgmi", "nic", "latency" */
+    const char *algorithm;   /* "rings", "rail ring, rings in the node" */
+    const char *protocol;    /* as the fabric names it */
+    const char *bound;       /* "xgmi", "nvlink", "nic", "latency" */
     double bus_bytes_per_s;  /* rccl-tests' bus bandwidth of the whole */
     double link_fraction;    /* of each GPU's links in the node, while transferring: 0 to 1 */
     double nic_fraction;     /* of each GPU's NIC */
@@ -39,13 +32,17 @@ struct collective_cost {
     double hbm_fraction;     /* of the GPU's HBM bandwidth */
 };
 
-/* One line of a collective list: {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes": ..}. */
+/* One line of a collective list: {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes":
+ * ..}. */
 bool collective_read(const struct json *object, struct collective *collective,
                      struct error_list *errors);
 
-/* False with ERROR_INPUT (ranks that the cluster does not have, nodes that do not divide them) or
- * ERROR_INFEASIBLE (no route). */
+/* False with ERROR_INPUT (ranks that the cluster does not have, nodes that do not divide them)
+ * or ERROR_INFEASIBLE (no route). One rank alone costs nothing. */
 bool collective_cost(const struct cluster *cluster, const struct collective *collective,
                      struct collective_cost *cost, struct error_list *errors);
+
+/* Bytes over time times this is the bus bandwidth (rccl-tests doc/PERFORMANCE.md). */
+double collective_bus_factor(enum collective_kind kind, int64_t ranks);
 
 #endif

@@ -1,16 +1,95 @@
-/* Links: inside a node, from the node to the rails, and what of them a byte stream gets. */
+/* Links: inside a node, from the node to the rails, and what of them a byte stream gets.
+ *
+ *      GPU 0 ══╗                    ╔══ GPU 0        ══ in the node: a link between each two
+ * GPUs GPU 1 ══╬══ node 0   node 1 ═╬══ GPU 1           (mesh) or a port to a switch each │ ║
+ * ║     │          ── one NIC a GPU, to the switch of its rail; NIC 1 ─────── rail 1 ──────────
+ * NIC 1           no way from rail to rail but through a node
+ *
+ * What the hardware offers (rates, packet headers) and what was measured (efficiencies, launch
+ * and hop times) are apart, and each number comes from a file that names its source. */
 #ifndef HW_FABRIC_H
 #define HW_FABRIC_H
 
-/* hw owner: complete. Members as facts/network says; header efficiency apart from calibration. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hw/collective_kind.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+#include "sim/base/json.h"
+
 enum node_topology { NODE_MESH, NODE_SWITCH };
 enum network_topology { NETWORK_NONE, NETWORK_RAILS_ONLY };
 
-struct fabric {
-    enum node_topology node_topology;
-    enum network_topology network_topology;
-    double link_bytes_per_s; /* one directed xGMI link; a switch: one GPU's port */
-    double nic_bytes_per_s;  /* one NIC's line rate, each way */
+/* How the library moves data between the GPUs of a node: straight to each peer, or along rings
+ * (on a mesh as many as a GPU has links, none sharing a directed link with another). */
+enum node_algorithm { NODE_DIRECT, NODE_RINGS };
+
+/* One way in which the library moves data: fast to start, or fast once started. */
+struct fabric_protocol {
+    const char *name;
+    double launch_s;           /* from the call until the first byte leaves */
+    double link_hop_s;         /* each step over a link of the node */
+    double nic_hop_s;          /* each step over the network */
+    double bandwidth_fraction; /* of what a link gives */
+    double fill_s; /* start-up of a pipeline stage: filling costs 2 sqrt(fill_s * t) */
 };
+
+enum { FABRIC_PROTOCOLS_MAX = 4 };
+
+/* What was measured of one collective; all neutral unless the file says otherwise. */
+struct fabric_tuning {
+    double launch_s;       /* beyond the protocol's */
+    double efficiency;     /* of the links' bandwidth */
+    double own_part_ratio; /* time for the part that stays with the rank, beside one sent */
+    double relative_sigma; /* of this collective, beside the fabric's own */
+};
+
+struct fabric {
+    const char *name;
+    enum node_topology node_topology;
+    enum node_algorithm node_algorithm;
+    double link_bytes_per_s; /* one directed xGMI link; a switch: one GPU's port, each way */
+    double link_efficiency;  /* measured, of one link that is busy alone */
+    double loss_per_further_link; /* of that efficiency, with each link more of the same GPU */
+
+    enum network_topology network_topology;
+    bool forwards_cross_rail; /* by way of the GPU of the same node on the right rail (PXN) */
+    double nic_bytes_per_s;   /* one NIC's line rate, each way */
+    double packet_payload_bytes;
+    double packet_header_bytes; /* everything on the wire that is not payload */
+    double nic_efficiency;      /* measured, beside the headers */
+
+    struct fabric_protocol protocols[FABRIC_PROTOCOLS_MAX];
+    int protocol_count;
+    struct fabric_tuning tunings[COLLECTIVE_KIND_COUNT];
+
+    /* What collectives take from the GPU that runs them. */
+    double node_compute_fraction;    /* of the compute units, inside one node */
+    double network_compute_fraction; /* of the compute units, between nodes */
+    double hbm_fraction;             /* of the HBM bandwidth, all links of the GPU busy */
+
+    /* Standard deviation of prediction errors, by what the time is spent on. */
+    double latency_relative_sigma;
+    double node_relative_sigma;
+    double network_relative_sigma;
+};
+
+/* Reads an object as in configs/fabrics; false after adding every fault. Names live in the
+ * arena of the document. */
+bool fabric_read(const struct json *object, struct fabric *fabric, struct error_list *errors);
+
+/* Links over which each of `gpus` GPUs of one node reaches the others: one to each of them on a
+ * mesh, its port on a switch. */
+double fabric_links(const struct fabric *fabric, int64_t gpus);
+
+/* Bytes per second of one link while its GPU uses `busy_links` of them. */
+double fabric_link_rate(const struct fabric *fabric, double busy_links);
+
+/* Part of the line rate that is left for payload. */
+double fabric_packet_efficiency(double payload_bytes, double header_bytes);
+
+/* Bytes per second of payload that one NIC moves each way. */
+double fabric_nic_rate(const struct fabric *fabric);
 
 #endif

@@ -1,0 +1,212 @@
+/* What each algorithm of a collective asks of the wires: one function a formula. */
+#include "hw/collective_schedule.h"
+
+#include <math.h>
+
+/* (g - 1)/g of the buffer leaves each GPU, spread over its L links, in one step: each part goes
+ * straight to every peer. */
+struct collective_schedule
+schedule_direct_gather(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "direct",
+        .launches = 1,
+        .link_hops = 1,
+        .link_bytes = (shape.gpus - 1) / shape.gpus * bytes / shape.links,
+    };
+}
+
+/* The same bytes in g - 1 steps, along L rings that share no directed link (8 GPUs: the rings
+ * of rome_model_81 use each of the 56 links once). */
+struct collective_schedule
+schedule_ring_gather(struct ranks_shape shape, double bytes)
+{
+    struct collective_schedule rings = schedule_direct_gather(shape, bytes);
+    rings.algorithm = "rings";
+    rings.link_hops = shape.gpus - 1;
+    return rings;
+}
+
+/* Everything to everyone at once: one step, g times the bytes of a reduce-scatter. */
+struct collective_schedule
+schedule_one_shot_reduce(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "one-shot",
+        .launches = 1,
+        .link_hops = 1,
+        .link_bytes = (shape.gpus - 1) * bytes / shape.links,
+    };
+}
+
+/* The root scatters over its links and the peers gather, pipelined: S / L over each link. */
+struct collective_schedule
+schedule_direct_broadcast(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "scatter + gather",
+        .launches = 1,
+        .link_hops = 2,
+        .link_bytes = bytes / shape.links,
+    };
+}
+
+/* A pipelined ring over each of the root's links. */
+struct collective_schedule
+schedule_ring_broadcast(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "rings",
+        .launches = 1,
+        .link_hops = shape.gpus - 1,
+        .link_bytes = bytes / shape.links,
+    };
+}
+
+/* Each rank sends c to each other, all at once. */
+struct collective_schedule
+schedule_direct_all_to_all(struct ranks_shape shape, double bytes)
+{
+    return schedule_direct_gather(shape, bytes);
+}
+
+/* n - 1 steps of S / n. */
+struct collective_schedule
+schedule_rail_ring_gather(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "rail ring",
+        .launches = 1,
+        .nic_hops = shape.nodes - 1,
+        .nic_bytes = (shape.nodes - 1) / shape.nodes * bytes,
+    };
+}
+
+/* The same bytes in log2 n steps of 1, 2, 4 .. parts; of other n, Bruck's algorithm rounds the
+ * steps up (Thakur et al., 4.1). */
+struct collective_schedule
+schedule_rail_doubling_gather(struct ranks_shape shape, double bytes)
+{
+    struct collective_schedule doubling = schedule_rail_ring_gather(shape, bytes);
+    doubling.algorithm = "rail doubling";
+    doubling.nic_hops = ceil(log2(shape.nodes));
+    return doubling;
+}
+
+/* Up and down two trees, each with half of the bytes, where each rank is a leaf of one and has
+ * two children in the other: 2 S over each NIC (Sanders, Speck, Traff, Parallel Computing 35
+ * (2009)). */
+struct collective_schedule
+schedule_rail_tree_reduce(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "rail tree",
+        .launches = 1,
+        .nic_hops = 2 * ceil(log2(shape.nodes)),
+        .nic_bytes = 2 * bytes,
+    };
+}
+
+/* From node to node in chunks of the best size. */
+struct collective_schedule
+schedule_rail_chain_broadcast(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "rail chain",
+        .launches = 1,
+        .nic_bytes = bytes,
+        .chain_nodes = shape.nodes,
+    };
+}
+
+/* Down two trees, each with half of the bytes. */
+struct collective_schedule
+schedule_rail_tree_broadcast(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "rail tree",
+        .launches = 1,
+        .nic_hops = ceil(log2(shape.nodes)),
+        .nic_bytes = bytes,
+    };
+}
+
+/* n - 1 exchanges in pairs. */
+struct collective_schedule
+schedule_rail_all_to_all(struct ranks_shape shape, double bytes)
+{
+    struct collective_schedule pairs = schedule_rail_ring_gather(shape, bytes);
+    pairs.algorithm = "rail pairs";
+    return pairs;
+}
+
+/* g rings through all ranks, each entering and leaving a node by a rail of its own: a GPU sends
+ * on its NIC in one of them and on its links in the g - 1 others. (p - 1) steps of c / g; n - 1
+ * of the steps cross the network (nInter of ncclTopoTuneModel). */
+struct collective_schedule
+schedule_flat_ring_gather(struct ranks_shape shape, double bytes)
+{
+    double p = shape.nodes * shape.gpus;
+    double ring_bytes = (p - 1) / p * bytes / shape.gpus;
+    return (struct collective_schedule){
+        .algorithm = "flat rings",
+        .launches = 1,
+        .link_hops = p - shape.nodes,
+        .nic_hops = shape.nodes - 1,
+        .link_bytes = ring_bytes * (shape.gpus - 1) / shape.links,
+        .nic_bytes = ring_bytes,
+    };
+}
+
+/* Twice around; RCCL counts 2 n of the 2 (p - 1) steps as crossing the network. */
+struct collective_schedule
+schedule_flat_ring_reduce(struct ranks_shape shape, double bytes)
+{
+    double p = shape.nodes * shape.gpus;
+    struct collective_schedule rings =
+        schedule_gather_twice(schedule_flat_ring_gather(shape, bytes));
+    rings.nic_hops = 2 * shape.nodes;
+    rings.link_hops = 2 * (p - 1) - rings.nic_hops;
+    return rings;
+}
+
+/* What goes to GPU j of another node goes first to GPU j of the own node: each link carries the
+ * part of the peer itself and those of n - 1 others, each NIC what g GPUs send by it. */
+struct collective_schedule
+schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
+{
+    double c = bytes / (shape.nodes * shape.gpus);
+    return (struct collective_schedule){
+        .algorithm = "forwarded to the rail",
+        .launches = 1,
+        .link_hops = 1,
+        .nic_hops = 1,
+        .link_bytes = shape.nodes * c * (shape.gpus - 1) / shape.links,
+        .nic_bytes = shape.gpus * (shape.nodes - 1) * c,
+    };
+}
+
+struct collective_schedule
+schedule_gather_twice(struct collective_schedule gather)
+{
+    gather.link_hops *= 2;
+    gather.nic_hops *= 2;
+    gather.link_bytes *= 2;
+    gather.nic_bytes *= 2;
+    return gather;
+}
+
+struct collective_schedule
+schedule_two_levels(struct collective_schedule node, struct collective_schedule rail,
+                    const char *algorithm, double launches)
+{
+    return (struct collective_schedule){
+        .algorithm = algorithm,
+        .launches = launches,
+        .link_hops = node.link_hops + rail.link_hops,
+        .nic_hops = node.nic_hops + rail.nic_hops,
+        .link_bytes = node.link_bytes + rail.link_bytes,
+        .nic_bytes = node.nic_bytes + rail.nic_bytes,
+        .chain_nodes = rail.chain_nodes,
+    };
+}

@@ -1,9 +1,9 @@
 /* The program stepcast: a table of commands. */
 #include "sim/cli/program.h"
 
-/* cmd_x.c defines `const struct command cmd_x`; one line here makes it part of the program. In
+/* cmd_x.c defines `const struct command command_x`; one line here makes it part of the program. In
  * the order of the help page; the first two give its examples. */
-#define EVERY_COMMAND(EACH)
+#define EVERY_COMMAND(EACH) EACH(command_collective)
 
 #define DECLARE(name) extern const struct command(name);
 #define ADDRESS(name) &(name),

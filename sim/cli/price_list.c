@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/text.h"
@@ -27,16 +26,6 @@ struct line_sink {
     FILE *file;
     char *partial_path; /* NULL while writing to standard output */
 };
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    fprintf(stderr, "stepcast: no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_IO);
-}
-
-static const struct arena_policy line_policy = {.out_of_memory = out_of_memory};
 
 static bool
 source_open(struct line_source *source, const char *path, struct error_list *errors)
@@ -100,11 +89,14 @@ sink_open(struct line_sink *sink, const char *path, struct arena *arena,
     return true;
 }
 
-/* Keeps a whole file, removes one that is not. */
+/* Keeps a whole file, removes one that is not. A reader of standard output who has left is no
+ * fault. */
 static bool
 sink_close(struct line_sink *sink, const char *path, bool is_whole, struct error_list *errors)
 {
-    bool failed = fflush(sink->file) != 0 || ferror(sink->file) != 0;
+    bool failed = ferror(sink->file) != 0 || fflush(sink->file) != 0;
+    if (failed && errno == EPIPE && !sink->partial_path)
+        return true;
     if (sink->partial_path) {
         failed = fclose(sink->file) != 0 || failed;
         if (!failed && is_whole)
@@ -184,12 +176,12 @@ answer_lines(const struct price_list *list, struct line_source *source, FILE *ou
     while (goes_on && source_next(source)) {
         if (line_is_blank(source))
             continue;
-        struct arena *arena = arena_new(&line_policy);
+        struct arena *arena = command_arena();
         int code = answer_line(list, source, out, arena);
         arena_free(arena);
         if (first_code == EXIT_DONE)
             first_code = code;
-        goes_on = code == EXIT_DONE || list->keeps_going;
+        goes_on = (code == EXIT_DONE || list->keeps_going) && !ferror(out);
     }
     return first_code;
 }
@@ -198,7 +190,7 @@ int
 price_list_run(const struct price_list *list)
 {
     struct error_list errors = {0};
-    struct arena *arena = arena_new(&line_policy);
+    struct arena *arena = command_arena();
     struct line_source *source = arena_alloc(arena, 1, sizeof *source);
     struct line_sink sink = {0};
     int code = EXIT_DONE;

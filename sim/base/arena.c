@@ -68,18 +68,20 @@ list_insert(struct arena *arena, struct block *block)
     arena->blocks = block;
 }
 
+/* The neighbours of a block that may have moved. */
 static void
-list_remove(struct arena *arena, struct block *block)
+list_relink(struct arena *arena, struct block *block)
 {
     if (block->previous)
-        block->previous->next = block->next;
+        block->previous->next = block;
     else
-        arena->blocks = block->next;
+        arena->blocks = block;
     if (block->next)
-        block->next->previous = block->previous;
+        block->next->previous = block;
 }
 
-/* A block of that capacity: `old` made larger, or a new one for NULL. In no list yet. */
+/* A block of that capacity: `old` made larger, or a new one for NULL. A new one is in no list
+ * yet, a moved one is to be linked anew; without memory the old one stays as it is. */
 static struct block *
 block_resize(struct arena *arena, struct block *old, size_t capacity_bytes)
 {
@@ -105,8 +107,10 @@ round_up(size_t bytes)
 static size_t
 request_bytes(struct arena *arena, size_t count, size_t size)
 {
-    if (size && count > (SIZE_MAX / 4) / size)
+    bool is_countable = !size || count <= SIZE_MAX / 4 / size;
+    if (!is_countable)
         arena->policy.out_of_memory(arena->policy.context, SIZE_MAX);
+    assert(is_countable && "out_of_memory must not return");
     return round_up(count * size);
 }
 
@@ -135,9 +139,8 @@ grow_large(struct arena *arena, void *items, size_t old_bytes, size_t new_bytes)
 {
     unsigned char *bytes = items;
     struct block *block = (struct block *)(void *)(bytes - offsetof(struct block, bytes));
-    list_remove(arena, block);
     block = block_resize(arena, block, new_bytes);
-    list_insert(arena, block);
+    list_relink(arena, block);
     memset(block->bytes + old_bytes, 0, new_bytes - old_bytes);
     return block->bytes;
 }
@@ -148,8 +151,8 @@ arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, siz
     if (count < *capacity)
         return items;
     size_t wanted = *capacity < 8 ? 16 : *capacity * 2;
-    while (wanted <= count)
-        wanted *= 2;
+    if (wanted <= count)
+        wanted = count + 1;
     size_t old_bytes = request_bytes(arena, *capacity, size);
     size_t new_bytes = request_bytes(arena, wanted, size);
     void *grown = NULL;

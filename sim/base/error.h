@@ -26,7 +26,8 @@ struct error_list {
 };
 
 /* Adds one fault; `where` may be "". Always false, so that a function can
- * `return error_add(errors, ...)`. Cannot fail: too long a text is cut. */
+ * `return error_add(errors, ...)`. Cannot fail: too long a text is cut, control characters become
+ * "?". */
 bool error_add(struct error_list *errors, enum error_kind kind, const char *where,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -20,13 +20,13 @@ void text_append(struct text *text, const char *bytes, size_t length);
 void text_format(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Reads a whole file of at most limit_bytes; false with ERROR_IO (cannot be read) or ERROR_INPUT
- * (larger than the limit, not a plain file). "-" is standard input. */
+/* Reads a whole file of at most limit_bytes, a pipe too; false with ERROR_IO (cannot be read, a
+ * folder) or ERROR_INPUT (larger than the limit). "-" is standard input. */
 bool text_read_file(struct text *text, const char *path, size_t limit_bytes,
                     struct error_list *errors);
 
-/* Writes beside the path and renames, so that a reader sees the old file or the whole new one.
- * False with ERROR_IO, leaving nothing behind. */
+/* Writes beside the path and renames, so that a reader sees the old file or the whole new one; a
+ * device or pipe is written straight. False with ERROR_IO, leaving nothing behind. */
 bool text_write_file(const struct text *text, const char *path, struct error_list *errors);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static const double PS_PER_S = 1e12;
@@ -36,7 +37,8 @@ format_scaled(double value, const char *const *units, int count, int step)
         magnitude *= 1000;
         step--;
     }
-    int decimals = magnitude >= 99.95 || magnitude == 0 ? 0 : magnitude >= 9.995 ? 1 : 2;
+    bool is_whole = magnitude == (step == 0 ? floor(magnitude) : 0); /* "8 B", not "8.00 B" */
+    int decimals = is_whole || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
     snprintf(out.text, sizeof out.text, "%.*f%s%s", decimals, value, *units[step] ? " " : "",
              units[step]);
     return out;

@@ -16,12 +16,12 @@ struct units_text {
 int64_t units_ps_from_s(double s);
 double units_s_from_ps(int64_t ps);
 
-struct units_text units_format_s(double s);                         /* "1.24 ms" */
-struct units_text units_format_bytes(double bytes);                 /* "17.7 GB", powers of 1000 */
-struct units_text units_format_bytes_per_s(double bytes_per_s);     /* "312 GB/s" */
-struct units_text units_format_flop(double flop);                   /* "429 GFLOP" */
-struct units_text units_format_flop_per_s(double flop_per_s);       /* "724 TFLOP/s" */
-struct units_text units_format_count(double count);                 /* "8.30 B", "16.8 M" */
-struct units_text units_format_fraction(double fraction);           /* "37.2 %" */
+struct units_text units_format_s(double s);                     /* "1.24 ms" */
+struct units_text units_format_bytes(double bytes);             /* "17.7 GB", powers of 1000 */
+struct units_text units_format_bytes_per_s(double bytes_per_s); /* "312 GB/s" */
+struct units_text units_format_flop(double flop);               /* "429 GFLOP" */
+struct units_text units_format_flop_per_s(double flop_per_s);   /* "724 TFLOP/s" */
+struct units_text units_format_count(double count);             /* "8.30 B", "16.8 M" */
+struct units_text units_format_fraction(double fraction);       /* "37.2 %" */
 
 #endif

@@ -6,11 +6,11 @@
 #include <math.h>
 
 /* actual is within `relative` of wanted; a wanted 0 must be met exactly. */
-#define CHECK_NEAR(actual, wanted, relative)                                                       \
-    do {                                                                                           \
-        double near_actual = (actual), near_wanted = (wanted);                                     \
-        ck_assert_msg(fabs(near_actual - near_wanted) <= (relative)*fabs(near_wanted),             \
-                      "%s is %.17g, wanted %.17g", #actual, near_actual, near_wanted);             \
+#define CHECK_NEAR(actual, wanted, relative)                                                   \
+    do {                                                                                       \
+        double near_actual = (actual), near_wanted = (wanted);                                 \
+        ck_assert_msg(fabs(near_actual - near_wanted) <= (relative)*fabs(near_wanted),         \
+                      "%s is %.17g, wanted %.17g", #actual, near_actual, near_wanted);         \
     } while (0)
 
 #endif

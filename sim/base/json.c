@@ -14,7 +14,7 @@
 #include "sim/base/spelling.h"
 #include "sim/base/text.h"
 
-enum { FILE_BYTES_MAX = 16 * 1024 * 1024 };
+enum { FILE_BYTES_MAX = 16 * 1024 * 1024, INDEX_DIGITS_MAX = 10 };
 
 /* Where a new value stands: everything of it but the value itself. */
 struct place {
@@ -115,7 +115,17 @@ add_syntax_error(const struct json_document *document, const json_error_t *fault
     snprintf(where, sizeof where, "%s:%d:%d", document->name,
              document->first_line + (fault->line > 0 ? fault->line - 1 : 0),
              fault->column > 0 ? fault->column : 1);
-    error_add(errors, ERROR_INPUT, where, "not JSON: %s", fault->text);
+    if (json_error_code(fault) == json_error_duplicate_key)
+        error_add(errors, ERROR_INPUT, where, "a key for the second time: %s", fault->text);
+    else
+        error_add(errors, ERROR_INPUT, where, "not JSON: %s", fault->text);
+}
+
+/* The mark that some editors put before UTF-8. */
+static size_t
+mark_length(const char *text, size_t length)
+{
+    return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
 const struct json *
@@ -123,9 +133,11 @@ json_read_text(struct arena *arena, const char *name, int first_line, const char
                size_t length, struct error_list *errors)
 {
     struct json_document *document = arena_alloc(arena, 1, sizeof *document);
-    *document = (struct json_document){name, first_line, text, length, arena};
+    size_t mark = mark_length(text, length);
+    *document = (struct json_document){name, first_line, text + mark, length - mark, arena};
     json_error_t fault;
-    json_t *parsed = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
+    json_t *parsed =
+        json_loadb(document->text, document->length, JSON_REJECT_DUPLICATES, &fault);
     if (!parsed) {
         add_syntax_error(document, &fault, errors);
         return NULL;
@@ -169,39 +181,76 @@ child_named(const struct json *parent, const char *word, size_t length)
         if (key && strlen(key) == length && strncmp(key, word, length) == 0)
             return parent->items[i];
     }
-    char *end = NULL;
-    unsigned long index = strtoul(word, &end, 10);
-    bool is_index = parent->kind == JSON_KIND_ARRAY && end == word + length && length > 0;
-    return is_index && index < json_count(parent) ? parent->items[index] : NULL;
+    bool is_index = parent->kind == JSON_KIND_ARRAY && length > 0 &&
+                    length < INDEX_DIGITS_MAX && strspn(word, "0123456789") >= length;
+    size_t index = is_index ? strtoul(word, NULL, 10) : 0;
+    return is_index && index < parent->count ? parent->items[index] : NULL;
+}
+
+/* Length of the path's part that names the parent of the last word, 0 when that is the root. */
+static size_t
+parent_length(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot ? (size_t)(dot - path) : 0;
+}
+
+/* The value at the first `length` letters of the path. */
+static struct json *
+follow(struct json *root, const char *path, size_t length)
+{
+    struct json *at = root;
+    for (size_t start = 0; at && start < length;) {
+        size_t word = strcspn(path + start, ".");
+        at = child_named(at, path + start, word);
+        start += word + 1;
+    }
+    return at;
+}
+
+static bool
+has_empty_word(const char *path)
+{
+    size_t length = strlen(path);
+    return length == 0 || path[0] == '.' || path[length - 1] == '.' || strstr(path, "..");
+}
+
+/* Names the shortest part of the path that leads nowhere. */
+static bool
+fail_path(struct json *root, const char *path, const char *origin, struct error_list *errors)
+{
+    size_t length = strcspn(path, ".");
+    while (path[length] && follow(root, path, length))
+        length += 1 + strcspn(path + length + 1, ".");
+    return error_add(errors, ERROR_INPUT, origin, "%s has no '%.*s'", root->document->name,
+                     (int)length, path);
 }
 
 bool
 json_set(const struct json *root, const char *path, const char *value_text, const char *origin,
          struct error_list *errors)
 {
-    struct json *parent =
-        (struct json *)(uintptr_t)root; /* ours to change: see json_read_text */
-    const char *word = path;
-    size_t length = strcspn(word, ".");
-    for (; word[length] == '.'; word += length + 1, length = strcspn(word, ".")) {
-        parent = child_named(parent, word, length);
-        if (!parent || json_count(parent) == 0)
-            return error_add(errors, ERROR_INPUT, origin, "%s has no %.*s to set a value in",
-                             root->document->name, (int)(word + length - path), path);
-    }
-    struct json *old = child_named(parent, word, length);
-    if (!old && parent->kind != JSON_KIND_OBJECT)
-        return error_add(errors, ERROR_INPUT, origin, "%s has no %s", root->document->name,
-                         path);
-    struct place place = place_within(parent, arena_format(root->document->arena, "%s", word));
-    place.origin = arena_format(root->document->arena, "%s", origin);
-    if (!old) {
+    if (has_empty_word(path))
+        return error_add(errors, ERROR_INPUT, origin,
+                         "'%s' is no path, wanted keys joined by dots: a.b", path);
+    /* ours to change: json_read_text made it in its document's arena */
+    struct json *changing = (struct json *)(uintptr_t)root;
+    size_t length = parent_length(path);
+    struct json *parent = follow(changing, path, length);
+    const char *word = path + length + (path[length] == '.');
+    struct json *old = parent ? child_named(parent, word, strlen(word)) : NULL;
+    if (!old && (!parent || parent->kind != JSON_KIND_OBJECT))
+        return fail_path(changing, path, origin, errors);
+    struct arena *arena = root->document->arena;
+    struct place place = place_within(parent, arena_format(arena, "%s", word));
+    place.origin = arena_format(arena, "%s", origin);
+    if (old) {
+        place.key = old->key;
+        place.index = old->index;
+        parent->items[old->index] = value_from_text(value_text, place);
+    } else {
         append_child(parent, value_from_text(value_text, place));
-        return true;
     }
-    place.key = old->key;
-    place.index = old->index;
-    parent->items[old->index] = value_from_text(value_text, place);
     return true;
 }
 
@@ -269,6 +318,13 @@ json_as_string(const struct json *value)
     return value->string;
 }
 
+const struct json *
+json_value_at(const struct json *object, size_t index)
+{
+    assert(object->kind == JSON_KIND_OBJECT && index < object->count);
+    return object->items[index];
+}
+
 const char *
 json_file_name(const struct json *value)
 {
@@ -284,6 +340,8 @@ json_where(const struct json *value)
 bool
 json_fail(const struct json *value, struct error_list *errors, const char *format, ...)
 {
+    if (errors->count >= ERROR_LIST_MAX) /* only counted: spare the search for its place */
+        return error_add(errors, ERROR_INPUT, "", "%s", "");
     char what[sizeof errors->items[0].what];
     va_list arguments;
     va_start(arguments, format);

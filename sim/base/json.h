@@ -34,15 +34,15 @@ enum json_kind {
 const struct json *json_read_file(struct arena *arena, const char *path,
                                   struct error_list *errors);
 
-/* The same from memory: `name` and `first_line` stand in messages (a line of a list). */
+/* The same from memory: `name` and `first_line` stand in messages (a line of a list). Name and
+ * text must last as long as the arena. A byte order mark before the text is passed over. */
 const struct json *json_read_text(struct arena *arena, const char *name, int first_line,
                                   const char *text, size_t length, struct error_list *errors);
 
-/* Replaces or adds one value below the root: key "plan.microbatch" path without the document's
- * own name: "a.b" and text, JSON or else taken as a string. Messages about it then name
- * `origin`
- * ("--set plan.a.b=3") in place of file and line. False when the path runs through a
- * non-object. */
+/* Replaces or adds one value below the root. The path is keys of objects and indices of arrays,
+ * joined by dots: "layers.3.width"; only its last key may be new. The text is JSON or else taken
+ * as a string. Messages about the value then name `origin` ("--set layers.3.width=64") in place
+ * of file and line. False with ERROR_INPUT when the path leads nowhere. */
 bool json_set(const struct json *root, const char *path, const char *value_text,
               const char *origin, struct error_list *errors);
 
@@ -53,8 +53,9 @@ const struct json *json_member(const struct json *object, const char *key);
 const struct json *json_element(const struct json *array, size_t index);
 /* Members of an object, elements of an array, 0 of anything else. */
 size_t json_count(const struct json *value);
-/* The key of the index-th member in the order of the file. */
+/* The key and the value of the index-th member in the order of the file. */
 const char *json_key(const struct json *object, size_t index);
+const struct json *json_value_at(const struct json *object, size_t index);
 
 /* The plain values; assert the kind (a real may be read from an integer). */
 bool json_as_bool(const struct json *value);
@@ -65,7 +66,8 @@ const char *json_as_string(const struct json *value);
 /* The file that the document was read from, for paths relative to it. */
 const char *json_file_name(const struct json *value);
 
-/* "plan.json:7:13: $.tensor", the value's place; computed by scanning the text again. */
+/* "plan.json:7:13: $.tensor", the value's place; computed by scanning the text again. Columns
+ * count characters, from 1. */
 const char *json_where(const struct json *value);
 
 /* Adds ERROR_INPUT at the value's place. Always false. */

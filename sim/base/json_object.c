@@ -1,30 +1,78 @@
 /* Objects read by a table of fields: every fault of an object found at once. */
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/base/json_tree.h"
 #include "sim/base/spelling.h"
+#include "sim/base/text.h"
 
-enum { CANDIDATES_MAX = 64 };
+/* Reals up to here that are whole are shown with all their digits. */
+static const double WHOLE_SHOWN_MAX = 1e15;
 
 static const char *const ALWAYS_ALLOWED[] = {"note", "source", "$schema", NULL};
 
 static const char *
-kind_name(enum json_kind kind)
+show_number(struct arena *arena, double number)
 {
-    static const char *const names[] = {"null",     "a boolean", "an integer", "a number",
-                                        "a string", "a list",    "an object"};
-    return names[kind];
+    bool is_whole = fabs(number) < WHOLE_SHOWN_MAX && number == floor(number);
+    return arena_format(arena, is_whole ? "%.0f" : "%.12g", number);
+}
+
+/* What was found, as the file has it. */
+static const char *
+found(const struct json *value)
+{
+    struct arena *arena = value->document->arena;
+    switch (value->kind) {
+    case JSON_KIND_NULL:
+        return "null";
+    case JSON_KIND_BOOL:
+        return value->boolean ? "true" : "false";
+    case JSON_KIND_INTEGER:
+        return arena_format(arena, "%" PRId64, value->integer);
+    case JSON_KIND_REAL:
+        return show_number(arena, value->real);
+    case JSON_KIND_STRING:
+        return arena_format(arena, "the string '%.60s'", value->string);
+    case JSON_KIND_ARRAY:
+        return "a list";
+    case JSON_KIND_OBJECT:
+        return "an object";
+    }
+    return "";
+}
+
+/* "one of: bf16, fp8" */
+static const char *
+wanted_choice(struct arena *arena, const char *const *choices)
+{
+    struct text text = text_new(arena);
+    for (size_t i = 0; choices[i]; i++)
+        text_format(&text, "%s%s", i ? ", " : "one of: ", choices[i]);
+    return text.bytes;
 }
 
 static const char *
-wanted_name(enum json_field_type type)
+wanted(struct arena *arena, const struct json_field *field)
 {
-    static const char *const names[] = {"a boolean", "an integer",         "a number",
-                                        "a string",  "one of its choices", "a value"};
-    return names[type];
+    switch (field->type) {
+    case JSON_FIELD_BOOL:
+        return "true or false";
+    case JSON_FIELD_INTEGER:
+        return "an integer";
+    case JSON_FIELD_REAL:
+        return "a number";
+    case JSON_FIELD_STRING:
+        return "a string";
+    case JSON_FIELD_CHOICE:
+        return wanted_choice(arena, field->choices);
+    case JSON_FIELD_VALUE:
+        return "a value";
+    }
+    return "";
 }
 
 /* A pattern is the key itself, or its beginning followed by a star. */
@@ -53,11 +101,13 @@ static bool
 fail_unknown(const struct json *member, const struct json_object_type *type,
              struct error_list *errors)
 {
-    const char *candidates[CANDIDATES_MAX];
-    size_t count = 0;
-    for (; count < type->field_count && count < CANDIDATES_MAX; count++)
-        candidates[count] = type->fields[count].key;
-    const char *nearest = spelling_nearest(member->key, candidates, count);
+    if (errors->count >= ERROR_LIST_MAX) /* only counted: spare the search for its place */
+        return error_add(errors, ERROR_INPUT, "", "%s", "");
+    const char **candidates =
+        arena_alloc(member->document->arena, type->field_count, sizeof *candidates);
+    for (size_t i = 0; i < type->field_count; i++)
+        candidates[i] = type->fields[i].key;
+    const char *nearest = spelling_nearest(member->key, candidates, type->field_count);
     const char *where = json_position_of_key(member);
     if (nearest)
         return error_add(errors, ERROR_INPUT, where,
@@ -70,11 +120,10 @@ fail_unknown(const struct json *member, const struct json_object_type *type,
 static bool
 fail_kind(const struct json *value, const struct json_field *field, struct error_list *errors)
 {
-    if (value->kind == JSON_KIND_STRING)
-        return json_fail(value, errors, "is the string '%.60s', wanted %s", value->string,
-                         wanted_name(field->type));
-    return json_fail(value, errors, "is %s, wanted %s", kind_name(value->kind),
-                     wanted_name(field->type));
+    if (errors->count >= ERROR_LIST_MAX)
+        return error_add(errors, ERROR_INPUT, "", "%s", "");
+    return json_fail(value, errors, "is %s, wanted %s", found(value),
+                     wanted(value->document->arena, field));
 }
 
 static bool
@@ -84,11 +133,14 @@ check_range(const struct json *value, const struct json_field *field, double num
     bool is_free = field->minimum == 0 && field->maximum == 0;
     if (is_free || (number >= field->minimum && number <= field->maximum))
         return true;
+    struct arena *arena = value->document->arena;
+    const char *least = show_number(arena, field->minimum);
+    const char *most = show_number(arena, field->maximum);
     if (isinf(field->maximum))
-        return json_fail(value, errors, "is %.12g, wanted at least %.12g", number,
-                         field->minimum);
-    return json_fail(value, errors, "is %.12g, wanted %.12g to %.12g", number, field->minimum,
-                     field->maximum);
+        return json_fail(value, errors, "is %s, wanted at least %s", found(value), least);
+    if (isinf(field->minimum))
+        return json_fail(value, errors, "is %s, wanted at most %s", found(value), most);
+    return json_fail(value, errors, "is %s, wanted %s to %s", found(value), least, most);
 }
 
 /* An integer, or a real without a fraction such as 1e9. */
@@ -111,22 +163,18 @@ read_choice(const struct json *value, const struct json_field *field, int *out,
 {
     if (value->kind != JSON_KIND_STRING)
         return fail_kind(value, field, errors);
-    char list[160] = "";
-    size_t count = 0, length = 0;
+    size_t count = 0;
     for (; field->choices[count]; count++) {
         if (strcmp(field->choices[count], value->string) == 0) {
             *out = (int)count;
             return true;
         }
-        int more = snprintf(list + length, sizeof list - length, "%s%s", count ? ", " : "",
-                            field->choices[count]);
-        length += (size_t)more < sizeof list - length ? (size_t)more : sizeof list - 1 - length;
     }
     const char *nearest = spelling_nearest(value->string, field->choices, count);
     if (nearest)
-        return json_fail(value, errors, "is '%.40s', did you mean '%s'?", value->string,
-                         nearest);
-    return json_fail(value, errors, "is '%.40s', wanted one of: %s", value->string, list);
+        return json_fail(value, errors, "is the string '%.60s', did you mean '%s'?",
+                         value->string, nearest);
+    return fail_kind(value, field, errors);
 }
 
 /* Of {"value": 1, "source": ".."} the value; of anything else itself. NULL after a fault. */
@@ -136,8 +184,10 @@ unwrap(const struct json *value, const struct json_field *field, struct error_li
     if (value->kind != JSON_KIND_OBJECT) {
         bool is_bare = (field->flags & JSON_SOURCED) && !value->origin;
         if (is_bare && (value->kind == JSON_KIND_INTEGER || value->kind == JSON_KIND_REAL)) {
+            const char *number = found(value);
             json_fail(value, errors,
-                      "has no source, wanted {\"value\": .., \"source\": \"..\"}");
+                      "is %s without its source, wanted {\"value\": %s, \"source\": \"...\"}",
+                      number, number);
             return NULL;
         }
         return value;
@@ -148,11 +198,13 @@ unwrap(const struct json *value, const struct json_field *field, struct error_li
         if (strcmp(value->items[i]->key, "value") != 0 &&
             !is_among(value->items[i]->key, ALWAYS_ALLOWED))
             error_add(errors, ERROR_INPUT, json_position_of_key(value->items[i]),
-                      "unknown key '%.60s', wanted value, source, note", value->items[i]->key);
+                      "unknown key '%.60s' of a number, wanted value, source, note",
+                      value->items[i]->key);
     bool has_source = source && source->kind == JSON_KIND_STRING && source->string[0];
     if (inner && (has_source || !(field->flags & JSON_SOURCED)))
         return inner;
-    json_fail(value, errors, inner ? "has no source" : "has no value");
+    json_fail(value, errors, "lacks the key '%s' (%s)", inner ? "source" : "value",
+              inner ? "text that says where the number is from" : "the number itself");
     return NULL;
 }
 
@@ -186,7 +238,7 @@ read_string(const struct json *value, const struct json_field *field, const char
     if (value->kind != JSON_KIND_STRING)
         return fail_kind(value, field, errors);
     if (!value->string[0])
-        return json_fail(value, errors, "is an empty string");
+        return json_fail(value, errors, "is an empty string, wanted some text");
     *place = value->string;
     return true;
 }
@@ -228,7 +280,7 @@ json_read_object(const struct json *object, const struct json_object_type *type,
                  struct error_list *errors)
 {
     if (object->kind != JSON_KIND_OBJECT)
-        return json_fail(object, errors, "is %s, wanted %s: an object", kind_name(object->kind),
+        return json_fail(object, errors, "is %s, wanted an object: %s", found(object),
                          type->noun);
     int faults_before = errors->count;
     for (size_t i = 0; i < object->count; i++)
@@ -243,7 +295,7 @@ json_read_object(const struct json *object, const struct json_object_type *type,
             read_field(value, field, (char *)out + field->offset, errors);
         else if (!(field->flags & JSON_OPTIONAL))
             json_fail(object, errors, "lacks the key '%s' (%s)", field->key,
-                      wanted_name(field->type));
+                      wanted(object->document->arena, field));
     }
     return errors->count == faults_before;
 }

@@ -14,7 +14,8 @@ struct cursor {
 static void
 skip_space(struct cursor *cursor)
 {
-    while (cursor->at < cursor->end && strchr(" \t\r\n", *cursor->at))
+    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t' ||
+                                        *cursor->at == '\r' || *cursor->at == '\n'))
         cursor->at++;
 }
 
@@ -82,6 +83,16 @@ find(const struct json *value, bool is_key_wanted, struct cursor *cursor)
         skip_key(cursor);
 }
 
+/* .key, or ["key"] when it is not one plain word. */
+static void
+append_key(struct text *text, const char *key)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-$";
+    bool is_plain = *key && key[strspn(key, plain)] == '\0';
+    text_format(text, is_plain ? ".%s" : "[\"%s\"]", key);
+}
+
 /* "$.a.b[3]" behind whatever the text holds. */
 static void
 append_path(struct text *text, const struct json *value)
@@ -92,7 +103,7 @@ append_path(struct text *text, const struct json *value)
     }
     append_path(text, value->parent);
     if (value->key)
-        text_format(text, ".%s", value->key);
+        append_key(text, value->key);
     else
         text_format(text, "[%zu]", value->index);
 }

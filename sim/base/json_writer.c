@@ -23,6 +23,14 @@ break_line(struct json_writer *writer)
         text_format(writer->out, "\n%*s", 2 * writer->depth, "");
 }
 
+/* Outside a string no value ends with an opening bracket, and a string ends with a quote. */
+static bool
+is_just_opened(const struct json_writer *writer)
+{
+    char last = writer->out->bytes[writer->out->length - 1];
+    return last == '{' || last == '[';
+}
+
 /* The comma and line break that come before a value or key, if any. */
 static void
 begin_item(struct json_writer *writer)
@@ -31,11 +39,9 @@ begin_item(struct json_writer *writer)
         writer->has_key = false;
         return;
     }
-    bool is_first = !writer->has_items[writer->depth];
-    writer->has_items[writer->depth] = true;
     if (writer->depth == 0)
         return;
-    if (!is_first)
+    if (!is_just_opened(writer))
         text_format(writer->out, writer->is_indented ? "," : ", ");
     break_line(writer);
 }
@@ -45,18 +51,16 @@ begin_nested(struct json_writer *writer, char bracket)
 {
     begin_item(writer);
     text_append(writer->out, &bracket, 1);
-    assert(writer->depth + 1 < JSON_WRITER_DEPTH_MAX && "our own output nests less deeply");
     writer->depth++;
-    writer->has_items[writer->depth] = false;
 }
 
 static void
 end_nested(struct json_writer *writer, char bracket)
 {
     assert(writer->depth > 0 && !writer->has_key);
-    bool had_items = writer->has_items[writer->depth];
+    bool is_empty = is_just_opened(writer);
     writer->depth--;
-    if (had_items)
+    if (!is_empty)
         break_line(writer);
     text_append(writer->out, &bracket, 1);
 }
@@ -186,9 +190,8 @@ write_members(struct json_writer *writer, const struct json *object)
 {
     json_write_begin_object(writer);
     for (size_t i = 0; i < json_count(object); i++) {
-        const char *key = json_key(object, i);
-        json_write_key(writer, key);
-        json_write_value(writer, json_member(object, key));
+        json_write_key(writer, json_key(object, i));
+        json_write_value(writer, json_value_at(object, i));
     }
     json_write_end_object(writer);
 }

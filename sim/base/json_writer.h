@@ -8,16 +8,13 @@
 
 #include "sim/base/text.h"
 
-enum { JSON_WRITER_DEPTH_MAX = 32 };
-
 /* Plain: set up by json_writer_new, then only the functions below touch it. `": "` stands between
  * key and value (some trace readers insist on the space). */
 struct json_writer {
     struct text *out;
     bool is_indented; /* two spaces a level; else all on one line */
+    bool has_key;     /* a key was just written: its value follows */
     int depth;
-    bool has_items[JSON_WRITER_DEPTH_MAX];
-    bool has_key; /* a key was just written: its value follows */
 };
 
 struct json_writer json_writer_new(struct text *out, bool is_indented);
@@ -40,7 +37,7 @@ void json_write_real_at(struct json_writer *writer, const char *key, double valu
 void json_write_bool_at(struct json_writer *writer, const char *key, bool value);
 
 struct json;
-/* A value that was read, as it was (numbers, key order). */
+/* A value that was read: the same keys in the same order, the same numbers. */
 void json_write_value(struct json_writer *writer, const struct json *value);
 
 #endif

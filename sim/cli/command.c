@@ -79,7 +79,7 @@ int
 command_output(const struct options *options, const struct text *text)
 {
     const char *path = options_text_of_letter(options, 'o');
-    if (!*path)
+    if (!*path || strcmp(path, "-") == 0)
         return command_print(text);
     struct error_list errors = {0};
     return text_write_file(text, path, &errors) ? EXIT_DONE : command_report(&errors);

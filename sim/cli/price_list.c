@@ -132,9 +132,8 @@ begin_answer(struct text *text, const struct json *question)
     struct json_writer writer = json_writer_new(text, false);
     json_write_begin_object(&writer);
     for (size_t i = 0; question && i < json_count(question); i++) {
-        const char *key = json_key(question, i);
-        json_write_key(&writer, key);
-        json_write_value(&writer, json_member(question, key));
+        json_write_key(&writer, json_key(question, i));
+        json_write_value(&writer, json_value_at(question, i));
     }
     return writer;
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,14 +18,14 @@
 
 static struct arena *arena;
 static struct error_list errors;
-static char folder[] = "/tmp/text_test_XXXXXX";
+static char folder[32];
 
 static void
 setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/text_test_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 

@@ -1,5 +1,5 @@
 /* The program stepcast: a table of commands. */
-#include "sim/cli/program.h"
+#include "sim/cli/dispatch.h"
 
 /* cmd_x.c defines `const struct command command_x`; one line here makes it part of the program. In
  * the order of the help page; the first two give its examples. */
@@ -20,7 +20,7 @@ main(int count, char **words)
         table.count++;
     struct arguments arguments = {(const char *const *)words, (size_t)count};
     struct arena *arena = command_arena();
-    int code = program_run(table, arguments, arena);
+    int code = dispatch(table, arguments, arena);
     arena_free(arena);
     return code;
 }

@@ -1,5 +1,5 @@
 /* Finds the command that the words name, and runs it or shows its help. */
-#include "sim/cli/program.h"
+#include "sim/cli/dispatch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -129,7 +129,7 @@ is_word(const char *word, const char *long_name, const char *short_name)
 }
 
 int
-program_run(struct command_table table, struct arguments words, struct arena *arena)
+dispatch(struct command_table table, struct arguments words, struct arena *arena)
 {
     struct arguments arguments = without_first(words, 1);
     if (arguments.count == 0) {

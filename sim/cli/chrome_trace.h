@@ -1,0 +1,12 @@
+/* A step as a Chrome trace (Trace Event Format), for Perfetto and the trace tools of PyTorch. */
+#ifndef SIM_CLI_CHROME_TRACE_H
+#define SIM_CLI_CHROME_TRACE_H
+
+#include "sim/base/text.h"
+#include "sim/cli/step.h"
+
+/* The lanes of the representative rank, one thread a lane; names, categories and arguments as
+ * PyTorch's profiler (Kineto) writes them. Times in microseconds with three decimals. */
+void chrome_trace_write(const struct step *step, struct text *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* What a canvas holds and a renderer reads: shapes in the order they are drawn. */
+#ifndef PLOTS_DISPLAY_LIST_H
+#define PLOTS_DISPLAY_LIST_H
+
+#include "plots/canvas.h"
+
+enum display_kind {
+    DISPLAY_FILL,
+    DISPLAY_HATCH,
+    DISPLAY_OUTLINE,
+    DISPLAY_LINE,
+    DISPLAY_QUAD,
+    DISPLAY_TEXT,
+    DISPLAY_CLIP,
+    DISPLAY_UNCLIP,
+};
+
+struct display_text {
+    const char *text; /* valid UTF-8, one line */
+    struct canvas_font font;
+    double left_pt; /* where it starts, after alignment */
+    double baseline_pt;
+    struct canvas_box ink; /* what it covers */
+};
+
+struct display_item {
+    enum display_kind kind;
+    uint32_t rgb;
+    double line_pt;
+    union {
+        struct canvas_box box;
+        struct canvas_point points[4]; /* line: 2, quad: 4 */
+        struct display_text text;
+    } shape;
+};
+
+struct display_list {
+    struct display_item *items;
+    size_t count;
+    size_t capacity;
+    double width_pt, height_pt;
+    const char *title;
+};
+
+#endif

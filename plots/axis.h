@@ -1,0 +1,39 @@
+/* Scales of a chart: where ticks stand and what they say. */
+#ifndef PLOTS_AXIS_H
+#define PLOTS_AXIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { AXIS_TICK_MAX = 7, AXIS_LABEL_MAX = 24, AXIS_UNIT_MAX = 16 };
+
+struct axis_tick {
+    double value;
+    char label[AXIS_LABEL_MAX]; /* the number alone; of a log scale with prefix and unit */
+};
+
+struct axis {
+    double low, high;
+    bool is_log;
+    char unit[AXIS_UNIT_MAX]; /* with the one prefix of all ticks: "ms" */
+    size_t tick_count;        /* 0 to AXIS_TICK_MAX, all within low and high */
+    struct axis_tick ticks[AXIS_TICK_MAX];
+};
+
+/* Ticks at multiples of 1, 2 or 5 times a power of ten, as close as tick_max allows (1 to
+ * AXIS_TICK_MAX). Asserts that low < high are finite. `unit` is an SI unit: "s", "B/s"; "" for
+ * none. Seconds take no prefix above 1, nothing else one below. */
+struct axis axis_linear(double low, double high, const char *unit, size_t tick_max);
+
+/* Ticks at powers of ten, or of the power of ten that leaves tick_max of them. Asserts that
+ * 0 < low < high are finite. */
+struct axis axis_log(double low, double high, const char *unit, size_t tick_max);
+
+/* 0 at low, 1 at high, beyond them outside. */
+double axis_fraction(const struct axis *axis, double value);
+
+/* The power of 1000 of the prefix that suits the size, -4 ("p") to 5 ("P"), and its letter(s). */
+int axis_prefix_power(double size, const char *unit);
+const char *axis_prefix(int power);
+
+#endif

@@ -1,0 +1,40 @@
+/* One panel of a timeline: its rows over a window of time, with labels and a time axis. */
+#ifndef PLOTS_PANEL_H
+#define PLOTS_PANEL_H
+
+#include "plots/timeline.h"
+
+/* A timeline made ready to draw: spans by row and then by start. */
+struct panel_source {
+    const struct timeline *timeline;
+    const struct timeline_span *spans;
+    const size_t *row_begin; /* of row r: spans row_begin[r] to row_begin[r + 1] - 1 */
+    struct arena *arena;
+};
+
+struct panel_source panel_source_new(struct arena *arena, const struct timeline *timeline);
+
+struct panel {
+    const struct panel_source *source;
+    struct canvas_box rows; /* where spans are drawn */
+    double margin_pt;       /* x of the row labels */
+    int64_t start_ps, end_ps;
+    bool has_end_label; /* the axis says when the step ends */
+};
+
+enum { PANEL_AXIS_PT = 22 };
+
+/* The place of a time, which must lie in the window. */
+double panel_x_pt(const struct panel *panel, int64_t at_ps);
+
+/* How wide the labels are that stand left of rows of that pitch. */
+double panel_gutter_pt(const struct timeline *timeline, const struct canvas *canvas,
+                       double pitch_pt);
+
+/* Rows, spans and labels, then the axis in the PANEL_AXIS_PT below the rows. */
+void panel_draw(const struct panel *panel, struct canvas *canvas);
+
+/* The width of a column of dots, in points: half a CSS pixel. */
+extern const double PANEL_COLUMN_PT;
+
+#endif

@@ -1,0 +1,422 @@
+/* Two passes: heights first, of things whose height depends on the page's width alone; then the
+ * rows share what the page has left, and everything is drawn from top to bottom. */
+#include "plots/timeline.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "plots/panel.h"
+#include "plots/spread.h"
+#include "plots/strip.h"
+
+static const double margin_pt = 15.0;
+static const double narrow_page_pt = 360.0;
+static const double subtitle_leading_pt = 12.0;
+static const double legend_leading_pt = 13.0;
+static const double swatch_pt = 7.5;
+static const double swatch_gap_pt = 4.0; /* to its name */
+static const double legend_gap_pt = 14.0;
+static const double phases_pt = 18.0;
+static const double zoom_gap_pt = 24.0; /* between the first axis and the enlarged rows */
+static const double footer_pt = 14.0;
+static const double section_gap_pt = 8.0;
+static const double pitch_low_pt = 3.0; /* of a row: more rows than that make the page longer */
+static const double pitch_good_pt =
+    24.0; /* as far as rows of it are at most rows_good_pt high */
+static const double rows_good_pt = 240.0;
+static const double pitch_max_pt = 44.0;
+
+struct sheet {
+    const struct timeline *timeline;
+    struct canvas *canvas;
+    struct arena *arena;
+    double width_pt;
+    double y_pt; /* how far down has been drawn */
+    double pitch_pt;
+    double left_pt, right_pt; /* of the rows */
+    const struct strip *strip;
+};
+
+static double
+content_width_pt(const struct sheet *sheet)
+{
+    return sheet->width_pt - 2 * margin_pt;
+}
+
+/* How much of the text one line holds, ended at a space, best after a separating dot: 0 when
+ * not even the first word fits. */
+static size_t
+line_length(const struct sheet *sheet, const struct canvas_font *font, const char *text)
+{
+    const double full_enough = 0.6;
+    size_t length = strlen(text), words = 0, parts = 0;
+    for (size_t i = 1; i <= length; i++) {
+        if (text[i] != ' ' && text[i] != '\0')
+            continue;
+        const char *line = arena_format(sheet->arena, "%.*s", (int)i, text);
+        if (canvas_text_width_pt(sheet->canvas, font, line) > content_width_pt(sheet))
+            break;
+        words = i;
+        if (i >= 2 && memcmp(text + i - 2, "·", 2) == 0)
+            parts = i;
+    }
+    bool is_cut = words < length && (double)parts > full_enough * (double)words;
+    return is_cut ? parts : words;
+}
+
+/* Words in lines of the page's width, four at most, the last one cut. */
+static void
+draw_paragraph(struct sheet *sheet, const struct canvas_font *font, const char *text,
+               double leading_pt)
+{
+    const int line_max = 4;
+    for (int line = 1; text != NULL && *text != '\0' && line <= line_max; line++) {
+        size_t length = line_length(sheet, font, text);
+        bool is_last = line == line_max || length == 0;
+        const char *shown =
+            is_last ? canvas_text_cut(sheet->canvas, font, text, content_width_pt(sheet))
+                    : arena_format(sheet->arena, "%.*s", (int)length, text);
+        sheet->y_pt += leading_pt;
+        canvas_text(sheet->canvas, (struct canvas_point){margin_pt, sheet->y_pt}, font, shown);
+        if (is_last || text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+}
+
+static void
+draw_titles(struct sheet *sheet)
+{
+    bool is_narrow = sheet->width_pt < narrow_page_pt;
+    const struct canvas_font title = {is_narrow ? STYLE_NARROW_TITLE_PT : STYLE_TITLE_PT, true,
+                                      STYLE_INK, CANVAS_LEFT};
+    const struct canvas_font subtitle = {STYLE_SUBTITLE_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    sheet->y_pt = margin_pt - 4.0;
+    draw_paragraph(sheet, &title, sheet->timeline->title, 1.3 * title.size_pt);
+    sheet->y_pt += 2.0;
+    draw_paragraph(sheet, &subtitle, sheet->timeline->subtitle, subtitle_leading_pt);
+    sheet->y_pt += section_gap_pt;
+}
+
+static void
+draw_swatch(struct canvas *canvas, struct canvas_box box, enum style_slot slot)
+{
+    uint32_t rgb = slot < STYLE_SLOT_COUNT ? style_colour(slot) : STYLE_PAPER;
+    canvas_fill(canvas, box, rgb);
+    if (slot == STYLE_BUBBLE)
+        canvas_hatch(canvas, box, style_shade(rgb, 0.25));
+    if (slot == STYLE_SLOT_COUNT)
+        canvas_outline(canvas, box, 0.75, STYLE_INK);
+}
+
+/* A swatch and its name at x, on the next line if this one is full. Returns the next x. */
+static double
+draw_legend_entry(struct sheet *sheet, double x_pt, enum style_slot slot, const char *name)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_LEFT};
+    double lead = swatch_pt + swatch_gap_pt;
+    name = canvas_text_cut(sheet->canvas, &font, name, content_width_pt(sheet) - lead);
+    double width = lead + canvas_text_width_pt(sheet->canvas, &font, name);
+    if (x_pt > margin_pt && x_pt + width > sheet->width_pt - margin_pt) {
+        x_pt = margin_pt;
+        sheet->y_pt += legend_leading_pt;
+    }
+    struct canvas_box box = {x_pt, sheet->y_pt - swatch_pt + 0.8, swatch_pt, swatch_pt};
+    draw_swatch(sheet->canvas, box, slot);
+    canvas_text(sheet->canvas, (struct canvas_point){x_pt + lead, sheet->y_pt}, &font, name);
+    return x_pt + width + legend_gap_pt;
+}
+
+/* The note after the last entry, on a line of its own if it must. */
+static void
+draw_legend_note(struct sheet *sheet, double x_pt)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    const char *note = canvas_text_cut(sheet->canvas, &font, sheet->timeline->legend_note,
+                                       content_width_pt(sheet));
+    double width = canvas_text_width_pt(sheet->canvas, &font, note);
+    if (x_pt > margin_pt && x_pt + width > sheet->width_pt - margin_pt) {
+        x_pt = margin_pt;
+        sheet->y_pt += legend_leading_pt;
+    }
+    canvas_text(sheet->canvas, (struct canvas_point){x_pt, sheet->y_pt}, &font, note);
+}
+
+/* The slots that are seen, in the order of the palette, then what a frame means. */
+static void
+draw_legend(struct sheet *sheet)
+{
+    const struct timeline *timeline = sheet->timeline;
+    bool is_used[STYLE_SLOT_COUNT] = {false}, has_critical = false;
+    double x_pt = margin_pt;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        is_used[timeline->spans[i].slot] = true;
+        has_critical = has_critical || timeline->spans[i].is_critical;
+    }
+    if (timeline->span_count == 0)
+        return;
+    sheet->y_pt += legend_leading_pt - 4.0;
+    for (int slot = 0; slot < STYLE_SLOT_COUNT; slot++) {
+        const char *name = timeline->slot_names[slot];
+        if (is_used[slot])
+            x_pt =
+                draw_legend_entry(sheet, x_pt, (enum style_slot)slot,
+                                  name != NULL ? name : style_slot_name((enum style_slot)slot));
+    }
+    if (has_critical)
+        x_pt = draw_legend_entry(sheet, x_pt, STYLE_SLOT_COUNT, "critical path");
+    if (timeline->legend_note != NULL)
+        draw_legend_note(sheet, x_pt);
+    sheet->y_pt += section_gap_pt;
+}
+
+/* The part of a phase that the panel shows; false for none. */
+static bool
+phase_ends(const struct panel *panel, const struct timeline_phase *phase, double ends_pt[2])
+{
+    int64_t start = phase->start_ps > panel->start_ps ? phase->start_ps : panel->start_ps;
+    int64_t end = phase->end_ps < panel->end_ps ? phase->end_ps : panel->end_ps;
+    if (start >= end)
+        return false;
+    ends_pt[0] = panel_x_pt(panel, start);
+    ends_pt[1] = panel_x_pt(panel, end);
+    return true;
+}
+
+/* A level line as long as the phase with a foot at each end. */
+static void
+draw_bracket(struct canvas *canvas, const double ends_pt[2], double y_pt)
+{
+    double from = ends_pt[0] + 0.75, to = fmax(from, ends_pt[1] - 0.75);
+    canvas_line(canvas, (struct canvas_point){from, y_pt}, (struct canvas_point){to, y_pt},
+                0.75, STYLE_QUIET);
+    canvas_line(canvas, (struct canvas_point){from, y_pt},
+                (struct canvas_point){from, y_pt + 3.0}, 0.75, STYLE_QUIET);
+    canvas_line(canvas, (struct canvas_point){to, y_pt}, (struct canvas_point){to, y_pt + 3.0},
+                0.75, STYLE_QUIET);
+}
+
+struct phase_label {
+    const char *text;
+    double width_pt; /* of its bracket */
+};
+
+/* Gives up the name of the shortest phase. */
+static size_t
+drop_shortest(struct phase_label *names, struct spread_label *labels, size_t count)
+{
+    size_t shortest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (names[i].width_pt < names[shortest].width_pt)
+            shortest = i;
+    for (size_t i = shortest; i + 1 < count; i++) {
+        names[i] = names[i + 1];
+        labels[i] = labels[i + 1];
+    }
+    return count - 1;
+}
+
+/* Whether each name stands at least partly over its bracket. */
+static bool
+names_are_near(const struct phase_label *names, const struct spread_label *labels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fabs(labels[i].centre - labels[i].wanted) >
+            (labels[i].width + names[i].width_pt) / 2)
+            return false;
+    return true;
+}
+
+static void
+draw_phase_names(struct sheet *sheet, struct phase_label *names, struct spread_label *labels,
+                 size_t count)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_CENTRE};
+    const double range[2] = {sheet->left_pt, sheet->right_pt}, gap_pt = 6.0;
+    while (count > 0 && (!spread_labels(sheet->arena, labels, count, range, gap_pt) ||
+                         !names_are_near(names, labels, count)))
+        count = drop_shortest(names, labels, count);
+    for (size_t i = 0; i < count; i++)
+        canvas_text(sheet->canvas, (struct canvas_point){labels[i].centre, sheet->y_pt + 8.0},
+                    &font, names[i].text);
+}
+
+/* Names of the phases above the first panel, each over its bracket or as near as may be. */
+static void
+draw_phases(struct sheet *sheet, const struct panel *panel)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_CENTRE};
+    const struct timeline *timeline = sheet->timeline;
+    size_t used = 0, room = timeline->phase_count + 1;
+    struct spread_label *labels = arena_alloc(sheet->arena, room, sizeof *labels);
+    struct phase_label *names = arena_alloc(sheet->arena, room, sizeof *names);
+    for (size_t i = 0; i < timeline->phase_count; i++) {
+        double ends_pt[2];
+        if (!phase_ends(panel, &timeline->phases[i], ends_pt))
+            continue;
+        draw_bracket(sheet->canvas, ends_pt, sheet->y_pt + 12.0);
+        names[used] = (struct phase_label){timeline->phases[i].label, ends_pt[1] - ends_pt[0]};
+        labels[used] = (struct spread_label){
+            .wanted = (ends_pt[0] + ends_pt[1]) / 2,
+            .width = canvas_text_width_pt(sheet->canvas, &font, names[used].text)};
+        used++;
+    }
+    draw_phase_names(sheet, names, labels, used);
+}
+
+static bool
+has_zoom(const struct timeline *timeline)
+{
+    return timeline->row_count > 0 && timeline->zoom_start_ps >= 0 &&
+           timeline->zoom_start_ps < timeline->zoom_end_ps &&
+           timeline->zoom_end_ps <= timeline->end_ps;
+}
+
+static int
+panel_count(const struct timeline *timeline)
+{
+    return has_zoom(timeline) ? 2 : 1;
+}
+
+/* What the page needs below the legend apart from rows. */
+static double
+fixed_height_pt(const struct sheet *sheet)
+{
+    const struct timeline *timeline = sheet->timeline;
+    double height = panel_count(timeline) * (double)PANEL_AXIS_PT + margin_pt;
+    height += timeline->phase_count > 0 ? phases_pt : 0.0;
+    height += has_zoom(timeline) ? zoom_gap_pt : 0.0;
+    height += sheet->strip != NULL ? strip_height_pt(sheet->strip) + section_gap_pt : 0.0;
+    height += timeline->footer != NULL ? footer_pt : 0.0;
+    return height;
+}
+
+/* Rows as high as the page leaves room for; a page that is too low for them grows. */
+static void
+settle_height(struct sheet *sheet, double page_height_pt)
+{
+    double rows = fmax(1.0, (double)sheet->timeline->row_count) * panel_count(sheet->timeline);
+    double taken = sheet->y_pt + fixed_height_pt(sheet);
+    double low = fmax(pitch_low_pt, fmin(pitch_good_pt, rows_good_pt / rows));
+    sheet->pitch_pt = fmax(low, fmin(pitch_max_pt, (page_height_pt - taken) / rows));
+    canvas_set_size(sheet->canvas, sheet->width_pt, taken + rows * sheet->pitch_pt);
+}
+
+/* The rows' left and right end on whole dots; a page too narrow for its labels cuts them. */
+static void
+settle_width(struct sheet *sheet)
+{
+    double gutter = panel_gutter_pt(sheet->timeline, sheet->canvas, sheet->pitch_pt);
+    double narrowest = 52.0; /* "time (ms)" stands there too */
+    gutter = fmin(fmax(gutter, narrowest), content_width_pt(sheet) / 3);
+    sheet->left_pt = ceil((margin_pt + gutter) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
+    sheet->right_pt = floor((sheet->width_pt - margin_pt) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
+}
+
+static struct panel
+next_panel(struct sheet *sheet, const struct panel_source *source)
+{
+    struct panel panel = {.source = source, .margin_pt = margin_pt};
+    double rows = fmax(1.0, (double)sheet->timeline->row_count);
+    panel.rows = (struct canvas_box){sheet->left_pt, sheet->y_pt,
+                                     sheet->right_pt - sheet->left_pt, rows * sheet->pitch_pt};
+    sheet->y_pt += panel.rows.height_pt + PANEL_AXIS_PT;
+    return panel;
+}
+
+/* From the window in the first panel down to the second one: behind everything. */
+static void
+draw_guide(const struct panel *whole, const struct panel *part, struct canvas *canvas)
+{
+    double from = panel_x_pt(whole, part->start_ps), to = panel_x_pt(whole, part->end_ps);
+    double top = whole->rows.y_pt + whole->rows.height_pt, bottom = part->rows.y_pt;
+    double right = part->rows.x_pt + part->rows.width_pt;
+    const struct canvas_point corners[4] = {
+        {from, top}, {to, top}, {right, bottom}, {part->rows.x_pt, bottom}};
+    canvas_quad(canvas, corners, STYLE_GUIDE);
+    struct canvas_box window = {from, whole->rows.y_pt, to - from, whole->rows.height_pt};
+    canvas_fill(canvas, window, STYLE_GUIDE);
+}
+
+/* The window's edges, over the rows. */
+static void
+draw_window(const struct panel *whole, const struct panel *part, struct canvas *canvas)
+{
+    double from = panel_x_pt(whole, part->start_ps), to = panel_x_pt(whole, part->end_ps);
+    struct canvas_box window = {from - 0.75, whole->rows.y_pt - 0.5, to - from + 1.5,
+                                whole->rows.height_pt + 1.0};
+    canvas_outline(canvas, window, 0.75, STYLE_INK);
+}
+
+static void
+draw_zoom_title(const struct sheet *sheet, const struct panel *part)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, true, STYLE_INK, CANVAS_CENTRE};
+    const char *title = sheet->timeline->zoom_title;
+    double width = (part->rows.width_pt) * 0.9;
+    if (title != NULL)
+        canvas_text(sheet->canvas,
+                    (struct canvas_point){part->rows.x_pt + part->rows.width_pt / 2,
+                                          part->rows.y_pt - 6.0},
+                    &font, canvas_text_cut(sheet->canvas, &font, title, width));
+}
+
+static void
+draw_panels(struct sheet *sheet)
+{
+    const struct timeline *timeline = sheet->timeline;
+    struct panel_source source = panel_source_new(sheet->arena, timeline);
+    double phases_top = sheet->y_pt;
+    sheet->y_pt += timeline->phase_count > 0 ? phases_pt : 0.0;
+    struct panel whole = next_panel(sheet, &source);
+    whole.end_ps = timeline->end_ps > 0 ? timeline->end_ps : 1;
+    whole.has_end_label = true;
+    if (has_zoom(timeline)) {
+        sheet->y_pt += zoom_gap_pt;
+        struct panel part = next_panel(sheet, &source);
+        part.start_ps = timeline->zoom_start_ps;
+        part.end_ps = timeline->zoom_end_ps;
+        draw_guide(&whole, &part, sheet->canvas);
+        panel_draw(&whole, sheet->canvas);
+        draw_window(&whole, &part, sheet->canvas);
+        draw_zoom_title(sheet, &part);
+        panel_draw(&part, sheet->canvas);
+    } else
+        panel_draw(&whole, sheet->canvas);
+    double below = sheet->y_pt;
+    sheet->y_pt = phases_top;
+    draw_phases(sheet, &whole);
+    sheet->y_pt = below;
+}
+
+static void
+draw_footer(struct sheet *sheet)
+{
+    const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    const char *footer = sheet->timeline->footer;
+    struct canvas_point at = {margin_pt, canvas_height_pt(sheet->canvas) - margin_pt + 3.0};
+    if (footer != NULL)
+        canvas_text(sheet->canvas, at, &font,
+                    canvas_text_cut(sheet->canvas, &font, footer, content_width_pt(sheet)));
+}
+
+void
+timeline_draw(const struct timeline *timeline, const struct style_page *page,
+              struct canvas *canvas)
+{
+    struct sheet sheet = {.timeline = timeline,
+                          .canvas = canvas,
+                          .arena = canvas_arena(canvas),
+                          .width_pt = page->width_pt};
+    canvas_set_title(canvas, timeline->title);
+    draw_titles(&sheet);
+    draw_legend(&sheet);
+    sheet.strip = strip_new(timeline, content_width_pt(&sheet), canvas);
+    settle_height(&sheet, page->height_pt);
+    settle_width(&sheet);
+    draw_panels(&sheet);
+    sheet.y_pt += section_gap_pt;
+    strip_draw(sheet.strip, (struct canvas_point){margin_pt, sheet.y_pt}, canvas);
+    draw_footer(&sheet);
+}

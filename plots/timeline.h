@@ -1,0 +1,84 @@
+/* The picture of a step: rows of spans to scale, phases above them, a window enlarged below, and a
+ * bar that says where the time goes.
+ *
+ *      title: what the picture shows            struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+ *      subtitle: of what                        timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+ *      [] forward  [] backward ...              struct text picture = text_new(arena);
+ *        |-- forward --|-- backward --|         bool done =
+ *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪               canvas_write(canvas, path, &picture, errors) &&
+ *      compute   ████████████████████               text_write_file(&picture, path, errors);
+ *      network       ▒▒▒▒   ▒▒▒▒    ▒▒          canvas_free(canvas);
+ *        0 ─── 100 ─── 200 ─── 300 ms
+ *             /          \
+ *      the same rows, enlarged
+ *      where the time goes  ██████▒▒▓▓
+ *      footer
+ *
+ * All that is given is read while drawing and not kept. Any number of rows and spans is drawn;
+ * labels show where they fit, and no two texts overlap. */
+#ifndef PLOTS_TIMELINE_H
+#define PLOTS_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plots/canvas.h"
+#include "plots/style.h"
+
+struct timeline_row {
+    const char *label;     /* "compute" */
+    const char *sub_label; /* "busy 93 %"; may be NULL */
+};
+
+/* Spans may come in any order. Of two that overlap in a row, the later is cut. */
+struct timeline_span {
+    int64_t start_ps, end_ps; /* 0 <= start_ps <= end_ps */
+    uint32_t row;             /* index of a row */
+    enum style_slot slot;     /* STYLE_BUBBLE is hatched */
+    double shade;             /* nearer to white (< 0) or black (> 0), -1 to 1, in steps of 1/8:
+                                 sorts of kernels of one slot; at most 63 (slot, shade) a chart */
+    const char *label;        /* drawn where it fits; may be NULL */
+    bool is_critical;         /* on the path that decides the end: outlined in black */
+};
+
+/* A stretch of the step that has a name: "forward". Phases ascend and do not overlap. */
+struct timeline_phase {
+    int64_t start_ps, end_ps;
+    const char *label;
+};
+
+/* One part of the bar of causes. */
+struct timeline_piece {
+    const char *label;
+    double seconds; /* 0 or more; what is not a positive number is left out */
+    enum style_slot slot;
+    double shade; /* as a span's */
+};
+
+struct timeline {
+    const char
+        *title; /* the finding: "Step takes 1.04 s, of which 7 % waits for the network" */
+    const char *subtitle; /* the set-up; may be NULL */
+    const char *footer;   /* the source; may be NULL */
+    int64_t end_ps;       /* the time axis ends here; spans beyond are cut */
+    const struct timeline_row *rows;
+    size_t row_count;
+    const struct timeline_span *spans;
+    size_t span_count;
+    const struct timeline_phase *phases;
+    size_t phase_count;
+    const struct timeline_piece *pieces; /* none: no bar */
+    size_t piece_count;
+    const char *pieces_title;                 /* "Where the time goes"; may be NULL */
+    int64_t zoom_start_ps, zoom_end_ps;       /* both 0: no second panel */
+    const char *zoom_title;                   /* "layer 20, forward"; may be NULL */
+    const char *slot_names[STYLE_SLOT_COUNT]; /* in the legend; NULL: style_slot_name */
+    const char *legend_note;                  /* what shades mean; may be NULL */
+};
+
+/* Draws and sets the canvas's size: the page's width, at least its height. */
+void timeline_draw(const struct timeline *timeline, const struct style_page *page,
+                   struct canvas *canvas);
+
+#endif

@@ -1,0 +1,355 @@
+/* Is a timeline true and readable at any input: to scale, nothing overlapping, nothing cut? */
+#include "plots/timeline.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/check_near.h"
+
+Suite *timeline_suite(void);
+
+static struct arena *arena;
+static struct canvas *canvas;
+
+static void
+out_of_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    (void)wanted_bytes;
+    abort();
+}
+
+static void
+set_up(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = out_of_memory});
+    canvas = canvas_new(arena, "DejaVu Sans");
+}
+
+static void
+tear_down(void)
+{
+    canvas_free(canvas);
+    arena_free(arena);
+}
+
+static const int64_t ms_in_ps = 1000000000;
+
+static const char small_dump[] = "canvas 480.00 159.20\n"
+                                 "text 15.00 29.20 #1A1A1A 14.0 bold 'Small'\n"
+                                 "fill 15.00 41.50 7.50 7.50 #0072B2\n"
+                                 "text 26.50 48.20 #1A1A1A 8.0 'forward compute'\n"
+                                 "fill 109.01 41.50 7.50 7.50 #003F63\n"
+                                 "text 120.51 48.20 #1A1A1A 8.0 'backward compute'\n"
+                                 "fill 211.03 41.50 7.50 7.50 #E69F00\n"
+                                 "text 222.53 48.20 #1A1A1A 8.0 'data-parallel communication'\n"
+                                 "fill 351.61 41.50 7.50 7.50 #FFFFFF\n"
+                                 "outline 351.61 41.50 7.50 7.50 #1A1A1A 0.75\n"
+                                 "text 363.11 48.20 #1A1A1A 8.0 'critical path'\n"
+                                 "fill 67.12 76.50 397.88 19.12 #F4F4F4\n"
+                                 "fill 67.12 100.50 397.88 19.12 #F4F4F4\n"
+                                 "line 67.12,74.20 67.12,122.20 #DDDDDD 0.50\n"
+                                 "line 146.70,74.20 146.70,122.20 #DDDDDD 0.50\n"
+                                 "line 226.28,74.20 226.28,122.20 #DDDDDD 0.50\n"
+                                 "line 305.85,74.20 305.85,122.20 #DDDDDD 0.50\n"
+                                 "line 385.43,74.20 385.43,122.20 #DDDDDD 0.50\n"
+                                 "line 465.00,74.20 465.00,122.20 #DDDDDD 0.50\n"
+                                 "fill 67.12 76.50 159.00 19.12 #0072B2\n"
+                                 "fill 226.12 76.50 159.38 19.12 #003F63\n"
+                                 "fill 385.50 100.50 79.50 19.12 #F3CF80\n"
+                                 "outline 225.53 75.00 160.65 22.12 #1A1A1A 0.75\n"
+                                 "outline 384.68 99.00 81.07 22.12 #1A1A1A 0.75\n"
+                                 "text 287.60 88.98 #FFFFFF 8.0 'attention'\n"
+                                 "text 15.00 85.06 #1A1A1A 9.0 'compute'\n"
+                                 "text 15.00 94.56 #595959 7.0 'busy 80 %'\n"
+                                 "text 15.00 113.35 #1A1A1A 9.0 'network'\n"
+                                 "line 465.00,122.20 465.00,126.20 #1A1A1A 0.50\n"
+                                 "text 429.38 136.20 #1A1A1A 8.0 bold '10.0 ms'\n"
+                                 "line 67.12,122.20 465.00,122.20 #595959 0.50\n"
+                                 "line 67.12,122.20 67.12,126.20 #595959 0.50\n"
+                                 "text 64.58 136.20 #595959 8.0 '0'\n"
+                                 "line 146.70,122.20 146.70,126.20 #595959 0.50\n"
+                                 "text 144.16 136.20 #595959 8.0 '2'\n"
+                                 "line 226.28,122.20 226.28,126.20 #595959 0.50\n"
+                                 "text 223.73 136.20 #595959 8.0 '4'\n"
+                                 "line 305.85,122.20 305.85,126.20 #595959 0.50\n"
+                                 "text 303.31 136.20 #595959 8.0 '6'\n"
+                                 "line 385.43,122.20 385.43,126.20 #595959 0.50\n"
+                                 "text 382.88 136.20 #595959 8.0 '8'\n"
+                                 "line 465.00,122.20 465.00,126.20 #595959 0.50\n"
+                                 "text 15.00 136.20 #595959 8.0 'time (ms)'\n"
+                                 "line 67.88,68.20 225.53,68.20 #595959 0.75\n"
+                                 "line 67.88,68.20 67.88,71.20 #595959 0.75\n"
+                                 "line 225.53,68.20 225.53,71.20 #595959 0.75\n"
+                                 "line 227.03,68.20 384.68,68.20 #595959 0.75\n"
+                                 "line 227.03,68.20 227.03,71.20 #595959 0.75\n"
+                                 "line 384.68,68.20 384.68,71.20 #595959 0.75\n"
+                                 "text 131.36 64.20 #1A1A1A 8.0 'forward'\n"
+                                 "text 286.51 64.20 #1A1A1A 8.0 'backward'\n";
+
+/* The whole list of a small one. Rows run from 15 + 52 = 67 (next column: 67.125) to 465 of a
+ * page of 480: 397.875 pt for 10 ms, so that 4 ms
+ * end at column 424.4 of 1061: the backward pass begins 159 pt on, at 226.125. */
+START_TEST(a_small_timeline_is_drawn_to_scale)
+{
+    const struct timeline_row rows[] = {{"compute", "busy 80 %"}, {"network", NULL}};
+    const struct timeline_span spans[] = {
+        {4 * ms_in_ps, 8 * ms_in_ps, 0, STYLE_BACKWARD, 0.0, "attention", true},
+        {0, 4 * ms_in_ps, 0, STYLE_FORWARD, 0.0, NULL, false},
+        {8 * ms_in_ps, 10 * ms_in_ps, 1, STYLE_DATA_PARALLEL, -0.5, NULL, true}};
+    const struct timeline_phase phases[] = {{0, 4 * ms_in_ps, "forward"},
+                                            {4 * ms_in_ps, 8 * ms_in_ps, "backward"}};
+    const struct timeline timeline = {.title = "Small",
+                                      .end_ps = 10 * ms_in_ps,
+                                      .rows = rows,
+                                      .row_count = 2,
+                                      .spans = spans,
+                                      .span_count = 3,
+                                      .phases = phases,
+                                      .phase_count = 2};
+    struct text dump = text_new(arena);
+    timeline_draw(&timeline, &(struct style_page){480.0, 100.0}, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_str_eq(dump.bytes, small_dump);
+}
+END_TEST
+
+static bool
+boxes_overlap(const struct canvas_box *a, const struct canvas_box *b)
+{
+    return a->x_pt < b->x_pt + b->width_pt && b->x_pt < a->x_pt + a->width_pt &&
+           a->y_pt < b->y_pt + b->height_pt && b->y_pt < a->y_pt + a->height_pt;
+}
+
+/* Every text lies on the page, is large enough and touches no other. */
+static void
+check_texts(void)
+{
+    struct canvas_box box, other;
+    double size_pt = 0.0, other_size_pt = 0.0;
+    for (size_t i = 0; canvas_text_box(canvas, i, &box, &size_pt); i++) {
+        ck_assert(size_pt >= 7.0);
+        ck_assert_msg(box.x_pt >= 0.0 && box.x_pt + box.width_pt <= canvas_width_pt(canvas) &&
+                          box.y_pt >= 0.0 &&
+                          box.y_pt + box.height_pt <= canvas_height_pt(canvas),
+                      "text %zu leaves the page", i);
+        for (size_t k = 0; k < i; k++) {
+            canvas_text_box(canvas, k, &other, &other_size_pt);
+            ck_assert_msg(!boxes_overlap(&box, &other), "texts %zu and %zu overlap", k, i);
+        }
+    }
+}
+
+static unsigned
+draw_number(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % below;
+}
+
+static const char *
+random_words(uint64_t *seed)
+{
+    static const char *const words[] = {"forward",
+                                        "a",
+                                        "reduce-scatter of gradients",
+                                        "DP",
+                                        "optimizer step",
+                                        "µ·π",
+                                        "all-gather",
+                                        "expert all-to-all, combine",
+                                        "",
+                                        "layer 20 flash attention"};
+    unsigned first = draw_number(seed, 10), second = draw_number(seed, 10);
+    return arena_format(arena, "%s %s", words[first], words[second]);
+}
+
+static struct timeline
+random_timeline(uint64_t *seed)
+{
+    size_t row_count = 1 + draw_number(seed, draw_number(seed, 3) == 0 ? 90 : 6);
+    size_t span_count = draw_number(seed, 600), piece_count = draw_number(seed, 14);
+    size_t phase_count = draw_number(seed, 9);
+    struct timeline_row *rows = arena_alloc(arena, row_count, sizeof *rows);
+    struct timeline_span *spans = arena_alloc(arena, span_count + 1, sizeof *spans);
+    struct timeline_piece *pieces = arena_alloc(arena, piece_count + 1, sizeof *pieces);
+    struct timeline_phase *phases = arena_alloc(arena, phase_count + 1, sizeof *phases);
+    int64_t end_ps = 1 + (int64_t)draw_number(seed, 1000000) * (1 + draw_number(seed, 100000));
+    for (size_t i = 0; i < row_count; i++)
+        rows[i] = (struct timeline_row){random_words(seed),
+                                        draw_number(seed, 2) ? random_words(seed) : NULL};
+    for (size_t i = 0; i < span_count; i++) {
+        int64_t start = end_ps / 1000 * draw_number(seed, 1000);
+        spans[i] = (struct timeline_span){start,
+                                          start + end_ps / 1000 * draw_number(seed, 80),
+                                          draw_number(seed, (unsigned)row_count),
+                                          (enum style_slot)draw_number(seed, STYLE_SLOT_COUNT),
+                                          draw_number(seed, 17) / 8.0 - 1.0,
+                                          random_words(seed),
+                                          draw_number(seed, 4) == 0};
+    }
+    for (size_t i = 0; i < piece_count; i++)
+        pieces[i] = (struct timeline_piece){
+            random_words(seed), 1e-5 * draw_number(seed, 1000) * draw_number(seed, 1000),
+            (enum style_slot)draw_number(seed, STYLE_SLOT_COUNT), 0.0};
+    for (size_t i = 0; i < phase_count; i++)
+        phases[i] = (struct timeline_phase){end_ps / 10 * (int64_t)i,
+                                            end_ps / 10 * (int64_t)i +
+                                                end_ps / (10 + draw_number(seed, 100)),
+                                            random_words(seed)};
+    return (struct timeline){.title = random_words(seed),
+                             .subtitle = random_words(seed),
+                             .footer = random_words(seed),
+                             .end_ps = end_ps,
+                             .rows = rows,
+                             .row_count = row_count,
+                             .spans = spans,
+                             .span_count = span_count,
+                             .phases = phases,
+                             .phase_count = phase_count,
+                             .pieces = pieces,
+                             .piece_count = piece_count,
+                             .pieces_title = "Where the time goes",
+                             .zoom_start_ps = end_ps / 3,
+                             .zoom_end_ps = end_ps / 3 + end_ps / (2 + draw_number(seed, 500)),
+                             .zoom_title = random_words(seed),
+                             .legend_note = draw_number(seed, 2) ? random_words(seed) : NULL};
+}
+
+START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
+{
+    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
+                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
+    uint64_t seed = (uint64_t)_i + 1;
+    struct timeline timeline = random_timeline(&seed);
+    timeline_draw(&timeline, pages[_i % 4], canvas);
+    check_texts();
+}
+END_TEST
+
+/* 20,000 kernels of 36 us a pair, 3 of 4 parts forward and 1 of 4 backward, in 780 pt: far under
+ * a dot each. Row height times width times share, within one column of 0.375 pt. */
+START_TEST(merged_spans_keep_the_area_of_each_colour)
+{
+    const size_t pair_count = 10000;
+    const struct timeline_row row = {"compute", NULL};
+    struct timeline_span *spans = arena_alloc(arena, 2 * pair_count, sizeof *spans);
+    for (size_t i = 0; i < pair_count; i++) {
+        int64_t start = (int64_t)i * 36 * 1000000;
+        spans[2 * i] =
+            (struct timeline_span){start, start + 27000000, 0, STYLE_FORWARD, 0.0, NULL, false};
+        spans[2 * i + 1] = (struct timeline_span){
+            start + 27000000, start + 36000000, 0, STYLE_DATA_PARALLEL, 0.0, NULL, false};
+    }
+    const struct timeline timeline = {.title = "",
+                                      .end_ps = (int64_t)pair_count * 36 * 1000000,
+                                      .rows = &row,
+                                      .row_count = 1,
+                                      .spans = spans,
+                                      .span_count = 2 * pair_count};
+    timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+    double forward = canvas_filled_area_pt2(canvas, style_colour(STYLE_FORWARD));
+    double other = canvas_filled_area_pt2(canvas, style_colour(STYLE_DATA_PARALLEL));
+    forward -= 7.5 * 7.5; /* the legend's swatches */
+    other -= 7.5 * 7.5;
+    CHECK_NEAR(forward / (forward + other), 0.75, 0.375 / 780.0 / 0.75 * 2.0);
+    CHECK_NEAR(forward + other, canvas_filled_area_pt2(canvas, STYLE_LANE), 1e-3);
+}
+END_TEST
+
+START_TEST(thousands_of_spans_make_a_small_file)
+{
+    enum { ROWS = 3 };
+    const size_t span_count = 100000;
+    const struct timeline_row rows[ROWS] = {{"a", NULL}, {"b", NULL}, {"c", NULL}};
+    struct timeline_span *spans = arena_alloc(arena, span_count, sizeof *spans);
+    uint64_t seed = 7;
+    int64_t at_ps = 0;
+    for (size_t i = 0; i < span_count; i++) {
+        int64_t end_ps = at_ps + 1000 + draw_number(&seed, 1000000);
+        spans[i] = (struct timeline_span){
+            at_ps, end_ps,   draw_number(&seed, ROWS),  (enum style_slot)draw_number(&seed, 8),
+            0.0,   "kernel", draw_number(&seed, 2) == 0};
+        at_ps = end_ps;
+    }
+    const struct timeline timeline = {.title = "Many",
+                                      .end_ps = at_ps,
+                                      .rows = rows,
+                                      .row_count = ROWS,
+                                      .spans = spans,
+                                      .span_count = span_count};
+    struct error_list errors = {0};
+    struct text svg = text_new(arena);
+    timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+    ck_assert(canvas_write(canvas, "many.svg", &svg, &errors));
+    ck_assert_uint_le(svg.length, 1000000);
+}
+END_TEST
+
+START_TEST(the_same_timeline_is_the_same_bytes_in_any_order_of_spans)
+{
+    uint64_t seed = 3;
+    struct timeline timeline = random_timeline(&seed);
+    struct timeline_span *turned = arena_alloc(arena, timeline.span_count + 1, sizeof *turned);
+    /* Distinct starts, so that their order is settled by the spans and not by their place. */
+    for (size_t i = 0; i < timeline.span_count; i++) {
+        turned[i] = timeline.spans[timeline.span_count - 1 - i];
+        turned[i].start_ps = (int64_t)(timeline.span_count - i) * 1000;
+        turned[i].end_ps = turned[i].start_ps + 700;
+    }
+    struct timeline_span *straight =
+        arena_alloc(arena, timeline.span_count + 1, sizeof *straight);
+    for (size_t i = 0; i < timeline.span_count; i++)
+        straight[i] = turned[timeline.span_count - 1 - i];
+    struct text first = text_new(arena), second = text_new(arena);
+    struct canvas *again = canvas_new(arena, "DejaVu Sans");
+    timeline.spans = turned;
+    timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+    timeline.spans = straight;
+    timeline_draw(&timeline, &STYLE_PAGE_WEB, again);
+    canvas_dump(canvas, &first);
+    canvas_dump(again, &second);
+    ck_assert_str_eq(first.bytes, second.bytes);
+    canvas_free(again);
+}
+END_TEST
+
+START_TEST(nothing_at_all_is_still_a_picture)
+{
+    struct error_list errors = {0};
+    struct text png = text_new(arena);
+    timeline_draw(&(struct timeline){.title = "Nothing ran"}, &STYLE_PAGE_SINGLE, canvas);
+    check_texts();
+    ck_assert(canvas_write(canvas, "x.png", &png, &errors));
+}
+END_TEST
+
+START_TEST(a_path_that_cannot_be_written_is_an_error)
+{
+    struct error_list errors = {0};
+    struct text svg = text_new(arena);
+    const char *path = "/nonexistent/folder/step.svg";
+    timeline_draw(&(struct timeline){.title = "Nothing ran"}, &STYLE_PAGE_WEB, canvas);
+    ck_assert(canvas_write(canvas, path, &svg, &errors));
+    ck_assert(!text_write_file(&svg, path, &errors));
+    ck_assert_int_eq(errors.items[0].kind, ERROR_IO);
+}
+END_TEST
+
+Suite *
+timeline_suite(void)
+{
+    Suite *suite = suite_create("timeline");
+    TCase *tests = tcase_create("timeline");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_small_timeline_is_drawn_to_scale);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 40);
+    tcase_add_test(tests, merged_spans_keep_the_area_of_each_colour);
+    tcase_add_test(tests, thousands_of_spans_make_a_small_file);
+    tcase_add_test(tests, the_same_timeline_is_the_same_bytes_in_any_order_of_spans);
+    tcase_add_test(tests, nothing_at_all_is_still_a_picture);
+    tcase_add_test(tests, a_path_that_cannot_be_written_is_an_error);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

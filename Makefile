@@ -180,9 +180,11 @@ readme: all ## the README's commands show what it says they show
 	@.ci/readme README.md
 
 .PHONY: headers layers pure
-headers: ## each header compiles alone
+headers: ## each header compiles alone and twice
 	@for cc in gcc clang; do for header in $(HEADERS); do \
-	    $$cc $(LANGUAGE) $(WARN) -fsyntax-only -x c $$header || exit 1; done; done
+	    printf '#include "%s"\n#include "%s"\nint alone;\n' $$header $$header | \
+	    $$cc $(LANGUAGE) $(WARN) -fsyntax-only -x c - || { echo "$$header: alone"; exit 1; }; \
+	    done; done
 	@echo 'headers: $(words $(HEADERS)), each compiles alone'
 layers: ## rooms include only what their layer allows
 	@.ci/layers

@@ -154,6 +154,21 @@ released_by(const struct engine *engine, uint32_t first_lane, const struct trace
     return ended_now ? (int32_t)previous : entry->released_by;
 }
 
+/* Asks for the memory of the task after the one that starts on a lane: a thousand lanes make a
+ * thousand events until then, and reading it only then costs half of the run's time. */
+static void
+prefetch_next(const struct engine *engine, uint32_t lane)
+{
+    uint32_t next = engine->heads[lane] + 1;
+    if (next < engine->lane_tasks.begins[lane + 1]) {
+        uint32_t index = engine->lane_tasks.items[next];
+        __builtin_prefetch(&engine->entries[index]);
+        __builtin_prefetch(&engine->waiting[index]);
+        __builtin_prefetch(&engine->followers.begins[index]);
+        task_graph_prefetch(engine->graph, index);
+    }
+}
+
 static void
 start_task(struct engine *engine, uint32_t index)
 {
@@ -163,6 +178,7 @@ start_task(struct engine *engine, uint32_t index)
     struct trace_entry *entry = &engine->entries[index];
     entry->released_by = released_by(engine, lane, entry);
     entry->start_ps = engine->now_ps;
+    prefetch_next(engine, lane);
     if (!takes_resources(engine, &task)) {
         begin_plain(engine, lane, &task);
     } else if (task.delay_ps == 0) {

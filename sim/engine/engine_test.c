@@ -2,23 +2,17 @@
 #include "sim/engine/engine.h"
 
 #include <check.h>
-#include <string.h>
+
+#include "sim/base/check_arena.h"
 
 static const double UNIT_A_PS = 1e12;
 
 static struct arena *arena;
 
 static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
-}
-
-static void
 begin(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    arena = check_arena_new();
 }
 
 static void

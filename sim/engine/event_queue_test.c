@@ -4,21 +4,16 @@
 
 #include <check.h>
 
+#include "sim/base/check_arena.h"
+
 enum { ITEMS = 300, CALLS = 20000 };
 
 static struct arena *arena;
 
 static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
-}
-
-static void
 begin(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    arena = check_arena_new();
 }
 
 static void

@@ -2,10 +2,9 @@
 #include "sim/engine/sharing.h"
 
 #include <check.h>
-#include <math.h>
 #include <stdbool.h>
 
-#include "sim/base/check_near.h"
+#include "sim/base/check_arena.h"
 
 enum { CASES = 300, TAKERS_MAX = 40, RESOURCES_MAX = 12, USAGES_MAX = 4 };
 
@@ -15,16 +14,9 @@ static const double ROUNDING = 1e-11;
 static struct arena *arena;
 
 static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    ck_abort_msg("no memory for %zu bytes", wanted_bytes);
-}
-
-static void
 begin(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    arena = check_arena_new();
 }
 
 static void
@@ -187,6 +179,16 @@ random_question(uint64_t *state)
 }
 
 static void
+add_usages(struct sharing *sharing, const struct question *q, size_t taker)
+{
+    for (uint32_t r = 0; r < q->resource_count; r++) {
+        if (q->amount[taker][r] > 0) {
+            sharing_add_usage(sharing, r, q->amount[taker][r]);
+        }
+    }
+}
+
+static void
 solve(struct sharing *sharing, struct question *q)
 {
     sharing_clear(sharing);
@@ -195,11 +197,7 @@ solve(struct sharing *sharing, struct question *q)
     }
     for (size_t t = 0; t < q->taker_count; t++) {
         (void)sharing_add_taker(sharing, q->top_rate[t], q->weight[t]);
-        for (uint32_t r = 0; r < q->resource_count; r++) {
-            if (q->amount[t][r] > 0) {
-                sharing_add_usage(sharing, r, q->amount[t][r]);
-            }
-        }
+        add_usages(sharing, q, t);
     }
     sharing_solve(sharing);
     for (uint32_t t = 0; t < q->taker_count; t++) {
@@ -260,22 +258,28 @@ START_TEST(everyone_is_at_the_top_or_has_a_bottleneck)
 }
 END_TEST
 
+static struct question
+at_double_speed(struct question q)
+{
+    for (size_t r = 0; r < q.resource_count; r++) {
+        q.capacity[r] *= 2;
+    }
+    for (size_t t = 0; t < q.taker_count; t++) {
+        q.top_rate[t] *= 2;
+    }
+    return q;
+}
+
 START_TEST(doubling_everything_doubles_the_rates)
 {
     struct sharing *sharing = sharing_new(arena);
     uint64_t state = 8;
     for (int i = 0; i < CASES; i++) {
-        struct question single = random_question(&state), twice = single;
-        for (size_t r = 0; r < twice.resource_count; r++) {
-            twice.capacity[r] *= 2;
-        }
-        for (size_t t = 0; t < twice.taker_count; t++) {
-            twice.top_rate[t] *= 2;
-        }
+        struct question single = random_question(&state), twice = at_double_speed(single);
         solve(sharing, &single);
         solve(sharing, &twice);
         for (size_t t = 0; t < single.taker_count; t++) {
-            CHECK_NEAR(twice.rate[t], 2 * single.rate[t], 0);
+            ck_assert(twice.rate[t] == 2 * single.rate[t]);
         }
     }
 }

@@ -207,6 +207,12 @@ task_graph_task(const struct task_graph *graph, uint32_t task)
     };
 }
 
+void
+task_graph_prefetch(const struct task_graph *graph, uint32_t task)
+{
+    __builtin_prefetch(&graph->tasks[task]);
+}
+
 struct lane
 task_graph_lane(const struct task_graph *graph, uint32_t lane)
 {

@@ -68,6 +68,8 @@ size_t task_graph_task_count(const struct task_graph *graph);
 size_t task_graph_lane_count(const struct task_graph *graph);
 size_t task_graph_resource_count(const struct task_graph *graph);
 struct task task_graph_task(const struct task_graph *graph, uint32_t task);
+/* Says that the task will be read soon: no effect but on the time it takes. */
+void task_graph_prefetch(const struct task_graph *graph, uint32_t task);
 struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
 /* The lanes of a task: *count of them, in the order they were given. Like every pointer below,
  * good until the graph is added to. */

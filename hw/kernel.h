@@ -1,4 +1,5 @@
-/* The vocabulary of work on one device: what models ask for, cost models price, validation measures. */
+/* The vocabulary of work on one device: what models ask for, cost models price, validation
+ * measures. */
 #ifndef HW_KERNEL_H
 #define HW_KERNEL_H
 
@@ -10,7 +11,16 @@
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
 
-enum dtype { DTYPE_FP64, DTYPE_FP32, DTYPE_TF32, DTYPE_BF16, DTYPE_FP16, DTYPE_FP8, DTYPE_INT8, DTYPE_COUNT };
+enum dtype {
+    DTYPE_FP64,
+    DTYPE_FP32,
+    DTYPE_TF32,
+    DTYPE_BF16,
+    DTYPE_FP16,
+    DTYPE_FP8,
+    DTYPE_INT8,
+    DTYPE_COUNT
+};
 
 const char *dtype_name(enum dtype dtype);
 double dtype_bytes(enum dtype dtype);
@@ -120,8 +130,8 @@ struct kernel {
     };
 };
 
-/* Multiplies and adds, each counted, that the kernel's result needs (a causal mask halves them);
- * 0 for kernels that only move bytes. Formulas: facts beside each in kernel.c. */
+/* Multiplies and adds, each counted, that the kernel's result needs (a causal mask halves
+ * them); 0 for kernels that only move bytes. Formulas: facts beside each in kernel.c. */
 double kernel_flop(const struct kernel *kernel);
 
 /* One line of a kernel list: {"kernel": "gemm", "m": ...}. Lists inside live in the arena. */

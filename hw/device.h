@@ -7,12 +7,103 @@
 
 #include "hw/kernel.h"
 
-/* hw owner: complete this struct; models rely on the members named here only. */
+enum { DEVICE_TILES_MAX = 24, DEVICE_IMPLEMENTATIONS_MAX = 8, DEVICE_ELEMENT_RATES_MAX = 16 };
+
+/* Levels between the compute units and HBM, and how streams fill them. */
+struct device_memory {
+    int64_t l2_domains; /* chiplets with an L2 of their own (MI300X: 8 XCDs), else 1 */
+    double l2_bytes;    /* of all domains together */
+    double l2_bytes_per_s;
+    double last_level_bytes; /* a cache on the memory's side (Infinity Cache); 0: none */
+    double last_level_bytes_per_s;
+    double unit_bytes_per_s; /* the most that one compute unit draws from beyond its L2 */
+
+    /* One stream alone on a device full of threads. */
+    double hbm_read_bytes_per_s;
+    double hbm_write_bytes_per_s;
+    double mixed_fraction; /* of that, while reads and writes alternate */
+
+    /* Bytes that a full device works on at once; a kernel of fewer leaves it partly empty, and
+     * reaches (1 + h) o / (o + h) of the bandwidth at occupancy o. */
+    double wave_bytes;
+    double half_occupancy; /* h */
+};
+
+/* A macro-tile of a matrix library: one workgroup's part of the result, and how deep a slab of A
+ * and B it loads a step. */
+struct device_tile {
+    int64_t m, n, depth_bytes;
+};
+
+struct device_gemm {
+    struct device_tile tiles[DEVICE_TILES_MAX];
+    int64_t tile_count;
+    double launch_s; /* of a product */
+    double
+        grouped_launch_s; /* what a grouped product adds: its groups' sizes lie on the device */
+    double tile_s;  /* filling the pipeline and storing the result, once per resident wave */
+    double step_s;  /* book-keeping of one step of the k loop */
+    double split_s; /* meeting again after a split of k */
+    int64_t split_maximum;
+    double resident_results; /* accumulators of one compute unit: it holds this many / (m n)
+                                tiles at once */
+    /* What the loop issues at the boost clock, all units; what power allows while every unit
+     * multiplies. 0: the device has no such unit. */
+    double boost_flop_per_s[DTYPE_COUNT];
+    double sustained_flop_per_s[DTYPE_COUNT];
+    /* compute^p + memory^p = time^p: infinity is perfect overlap; one power budget that both
+     * share lowers it. */
+    double overlap_exponent;
+    double moe_fraction; /* of a product's rate that a fused MoE kernel's products reach */
+    double relative_sigma_long;   /* over 100 microseconds */
+    double relative_sigma_medium; /* 10 to 100 */
+    double relative_sigma_short;  /* under 10 */
+};
+
+/* One direction of an attention implementation. */
+struct device_attention_pass {
+    double rate_fraction;     /* of the peak matrix rate */
+    double exponential_per_s; /* softmax's exponentials, all units together */
+    double tile_s;            /* beginning and ending one tile */
+    double fixed_s;           /* launches and smaller kernels around it */
+    double relative_sigma;
+};
+
+struct device_attention {
+    const char *name; /* "flash2" */
+    int64_t query_tile, key_tile;
+    struct device_attention_pass passes[2]; /* by enum direction */
+};
+
+/* A kernel that streams: how near it comes to the device's bandwidth. */
+struct device_stream {
+    double fixed_s; /* from launch to end with nothing to move */
+    double bandwidth_fraction;
+    double relative_sigma;
+};
+
+/* An elementwise operation that the vector units, not the memory, may limit. */
+struct device_element_rate {
+    const char *op;
+    double elements_per_s;
+};
+
 struct device {
-    const char *name; /* "mi300x" */
+    const char *name;        /* "mi300x" */
     const char *description; /* "AMD Instinct MI300X 192 GB" */
-    double hbm_bytes;           /* capacity */
+    bool is_fitted;          /* to measurements of this device; else datasheet and likeness */
+    double hbm_bytes;        /* capacity */
     double peak_flop_per_s[DTYPE_COUNT]; /* dense, datasheet; 0: the device has none */
+    int64_t compute_units;
+    struct device_memory memory;
+    struct device_gemm gemm;
+    struct device_attention
+        attention[DEVICE_IMPLEMENTATIONS_MAX]; /* the first is the default */
+    int64_t attention_count;
+    struct device_stream streams[KERNEL_KIND_COUNT]; /* of the kinds that stream */
+    struct device_element_rate element_rates[DEVICE_ELEMENT_RATES_MAX];
+    int64_t element_rate_count;
+    double host_bytes_per_s; /* between HBM and the host's memory, one way */
 };
 
 /* Reads configs/devices/NAME.json; NULL after adding every fault. */

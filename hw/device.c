@@ -1,0 +1,360 @@
+/* Reads a device file: tables of keys, each number with its source, section by section. */
+#include "hw/device.h"
+
+#include <stddef.h>
+
+/* Wider than any machine's numbers, narrow enough that the cost's arithmetic stays finite. */
+#define RATE_MINIMUM    1e3
+#define RATE_MAXIMUM    1e19
+#define SECONDS_MAXIMUM 1.0
+#define BYTES_MAXIMUM   1e15
+
+#define FIELD_NUMBER(name, type_of, member, least, most)                                       \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_REAL, .offset = offsetof(struct type_of, member),    \
+        .flags = JSON_SOURCED, .minimum = (least), .maximum = (most)                           \
+    }
+#define FIELD_COUNT(name, type_of, member, most)                                               \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_INTEGER, .offset = offsetof(struct type_of, member), \
+        .flags = JSON_SOURCED, .minimum = 1, .maximum = (most)                                 \
+    }
+#define FIELD_RATE(name, type_of, member)                                                      \
+    FIELD_NUMBER(name, type_of, member, RATE_MINIMUM, RATE_MAXIMUM)
+#define FIELD_SECONDS(name, type_of, member)                                                   \
+    FIELD_NUMBER(name, type_of, member, 0, SECONDS_MAXIMUM)
+#define FIELD_FRACTION(name, type_of, member) FIELD_NUMBER(name, type_of, member, 1e-4, 1)
+#define FIELD_VALUE(name, type_of, member)                                                     \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_VALUE, .offset = offsetof(struct type_of, member)    \
+    }
+#define TYPE(words, table)                                                                     \
+    (struct json_object_type)                                                                  \
+    {                                                                                          \
+        .noun = (words), .fields = (table), .field_count = sizeof(table) / sizeof((table)[0])  \
+    }
+
+/* The device and the sections that are read apart. */
+struct device_reading {
+    struct device device;
+    const struct json *peak_flop_per_s, *memory, *gemm, *attention, *streams, *element_rates;
+};
+
+static const struct json_field device_fields[] = {
+    {.key = "name",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct device_reading, device.name)},
+    {.key = "description",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct device_reading, device.description)},
+    {.key = "is_fitted",
+     .type = JSON_FIELD_BOOL,
+     .offset = offsetof(struct device_reading, device.is_fitted)},
+    FIELD_NUMBER("hbm_bytes", device_reading, device.hbm_bytes, 1, BYTES_MAXIMUM),
+    FIELD_COUNT("compute_units", device_reading, device.compute_units, 1e5),
+    FIELD_RATE("host_bytes_per_s", device_reading, device.host_bytes_per_s),
+    FIELD_VALUE("peak_flop_per_s", device_reading, peak_flop_per_s),
+    FIELD_VALUE("memory", device_reading, memory),
+    FIELD_VALUE("gemm", device_reading, gemm),
+    FIELD_VALUE("attention", device_reading, attention),
+    FIELD_VALUE("streams", device_reading, streams),
+    FIELD_VALUE("element_rates_per_s", device_reading, element_rates),
+};
+
+static const struct json_field memory_fields[] = {
+    FIELD_COUNT("l2_domains", device_memory, l2_domains, 1024),
+    FIELD_NUMBER("l2_bytes", device_memory, l2_bytes, 1, BYTES_MAXIMUM),
+    FIELD_RATE("l2_bytes_per_s", device_memory, l2_bytes_per_s),
+    FIELD_NUMBER("last_level_bytes", device_memory, last_level_bytes, 0, BYTES_MAXIMUM),
+    FIELD_NUMBER("last_level_bytes_per_s", device_memory, last_level_bytes_per_s, 0,
+                 RATE_MAXIMUM),
+    FIELD_RATE("unit_bytes_per_s", device_memory, unit_bytes_per_s),
+    FIELD_RATE("hbm_read_bytes_per_s", device_memory, hbm_read_bytes_per_s),
+    FIELD_RATE("hbm_write_bytes_per_s", device_memory, hbm_write_bytes_per_s),
+    FIELD_FRACTION("mixed_fraction", device_memory, mixed_fraction),
+    FIELD_NUMBER("wave_bytes", device_memory, wave_bytes, 1, BYTES_MAXIMUM),
+    FIELD_NUMBER("half_occupancy", device_memory, half_occupancy, 1e-3, 1e3),
+};
+
+struct gemm_reading {
+    struct device_gemm gemm;
+    const struct json *tiles, *boost_flop_per_s, *sustained_flop_per_s;
+};
+static const struct json_field gemm_fields[] = {
+    FIELD_VALUE("tiles", gemm_reading, tiles),
+    FIELD_VALUE("boost_flop_per_s", gemm_reading, boost_flop_per_s),
+    FIELD_VALUE("sustained_flop_per_s", gemm_reading, sustained_flop_per_s),
+    FIELD_SECONDS("launch_s", gemm_reading, gemm.launch_s),
+    FIELD_SECONDS("grouped_launch_s", gemm_reading, gemm.grouped_launch_s),
+    FIELD_SECONDS("tile_s", gemm_reading, gemm.tile_s),
+    FIELD_SECONDS("step_s", gemm_reading, gemm.step_s),
+    FIELD_SECONDS("split_s", gemm_reading, gemm.split_s),
+    FIELD_COUNT("split_maximum", gemm_reading, gemm.split_maximum, 64),
+    FIELD_NUMBER("resident_results", gemm_reading, gemm.resident_results, 1, 1e9),
+    FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
+    FIELD_FRACTION("moe_fraction", gemm_reading, gemm.moe_fraction),
+    FIELD_FRACTION("relative_sigma_long", gemm_reading, gemm.relative_sigma_long),
+    FIELD_FRACTION("relative_sigma_medium", gemm_reading, gemm.relative_sigma_medium),
+    FIELD_FRACTION("relative_sigma_short", gemm_reading, gemm.relative_sigma_short),
+};
+
+struct tiles_reading {
+    const struct json *value;
+    const char *source;
+};
+static const struct json_field tiles_fields[] = {
+    FIELD_VALUE("value", tiles_reading, value),
+    {.key = "source",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct tiles_reading, source)},
+};
+
+struct attention_reading {
+    struct device_attention attention;
+    const struct json *passes[2];
+};
+static const struct json_field attention_fields[] = {
+    {.key = "name",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct attention_reading, attention.name)},
+    FIELD_COUNT("query_tile", attention_reading, attention.query_tile, 1e6),
+    FIELD_COUNT("key_tile", attention_reading, attention.key_tile, 1e6),
+    FIELD_VALUE("forward", attention_reading, passes[DIRECTION_FORWARD]),
+    FIELD_VALUE("backward", attention_reading, passes[DIRECTION_BACKWARD]),
+};
+static const struct json_field pass_fields[] = {
+    FIELD_FRACTION("rate_fraction", device_attention_pass, rate_fraction),
+    FIELD_RATE("exponential_per_s", device_attention_pass, exponential_per_s),
+    FIELD_SECONDS("tile_s", device_attention_pass, tile_s),
+    FIELD_SECONDS("fixed_s", device_attention_pass, fixed_s),
+    FIELD_FRACTION("relative_sigma", device_attention_pass, relative_sigma),
+};
+
+static const struct json_field stream_fields[] = {
+    FIELD_SECONDS("fixed_s", device_stream, fixed_s),
+    FIELD_FRACTION("bandwidth_fraction", device_stream, bandwidth_fraction),
+    FIELD_FRACTION("relative_sigma", device_stream, relative_sigma),
+};
+
+/* One rate a dtype, none for those that the device lacks. */
+static bool
+read_rates(const struct json *object, double rates[DTYPE_COUNT], struct error_list *errors)
+{
+    struct json_field fields[DTYPE_COUNT];
+    for (size_t i = 0; i < DTYPE_COUNT; i++)
+        fields[i] = (struct json_field){.key = dtype_name((enum dtype)i),
+                                        .type = JSON_FIELD_REAL,
+                                        .offset = i * sizeof(double),
+                                        .flags = JSON_SOURCED | JSON_OPTIONAL,
+                                        .minimum = RATE_MINIMUM,
+                                        .maximum = RATE_MAXIMUM};
+    struct json_object_type type = {
+        .noun = "rates by dtype", .fields = fields, .field_count = DTYPE_COUNT};
+    return json_read_object(object, &type, rates, errors);
+}
+
+static bool
+read_tile(const struct json *list, struct device_tile *tile, struct error_list *errors)
+{
+    int64_t sides[3];
+    if (json_count(list) != 3 || json_kind(list) != JSON_KIND_ARRAY)
+        return json_fail(list, errors, "wanted a tile [m, n, depth_bytes]");
+    for (size_t i = 0; i < 3; i++) {
+        const struct json *side = json_element(list, i);
+        if (json_kind(side) != JSON_KIND_INTEGER || json_as_integer(side) < 1 ||
+            json_as_integer(side) > 65536)
+            return json_fail(side, errors, "wanted a side from 1 to 65536");
+        sides[i] = json_as_integer(side);
+    }
+    *tile = (struct device_tile){sides[0], sides[1], sides[2]};
+    return true;
+}
+
+/* {"value": [[m, n, depth_bytes], ...], "source": "..."} */
+static bool
+read_tiles(const struct json *object, struct device_gemm *gemm, struct error_list *errors)
+{
+    struct tiles_reading reading = {0};
+    struct json_object_type type = TYPE("the tiles", tiles_fields);
+    if (!json_read_object(object, &type, &reading, errors))
+        return false;
+    size_t count = json_count(reading.value);
+    if (json_kind(reading.value) != JSON_KIND_ARRAY || count < 1 || count > DEVICE_TILES_MAX)
+        return json_fail(reading.value, errors, "wanted a list of 1 to %d tiles",
+                         DEVICE_TILES_MAX);
+    bool is_right = true;
+    for (size_t i = 0; i < count; i++)
+        is_right &= read_tile(json_element(reading.value, i), &gemm->tiles[i], errors);
+    gemm->tile_count = (int64_t)count;
+    return is_right;
+}
+
+static bool
+read_gemm(const struct json *object, struct device_gemm *gemm, struct error_list *errors)
+{
+    struct gemm_reading reading = {0};
+    struct json_object_type type = TYPE("the gemm section", gemm_fields);
+    bool is_right = json_read_object(object, &type, &reading, errors);
+    if (reading.tiles)
+        is_right &= read_tiles(reading.tiles, &reading.gemm, errors);
+    if (reading.boost_flop_per_s)
+        is_right &= read_rates(reading.boost_flop_per_s, reading.gemm.boost_flop_per_s, errors);
+    if (reading.sustained_flop_per_s)
+        is_right &=
+            read_rates(reading.sustained_flop_per_s, reading.gemm.sustained_flop_per_s, errors);
+    *gemm = reading.gemm;
+    return is_right;
+}
+
+static bool
+read_implementation(const struct json *object, struct device_attention *attention,
+                    struct error_list *errors)
+{
+    struct attention_reading reading = {0};
+    struct json_object_type type = TYPE("an attention implementation", attention_fields);
+    struct json_object_type pass = TYPE("a pass", pass_fields);
+    bool is_right = json_read_object(object, &type, &reading, errors);
+    for (int i = 0; i < 2; i++) {
+        if (reading.passes[i])
+            is_right &= json_read_object(reading.passes[i], &pass, &reading.attention.passes[i],
+                                         errors);
+    }
+    *attention = reading.attention;
+    return is_right;
+}
+
+static bool
+read_attention(const struct json *list, struct device *device, struct error_list *errors)
+{
+    size_t count = json_count(list);
+    if (json_kind(list) != JSON_KIND_ARRAY || count < 1 || count > DEVICE_IMPLEMENTATIONS_MAX)
+        return json_fail(list, errors, "wanted a list of 1 to %d implementations",
+                         DEVICE_IMPLEMENTATIONS_MAX);
+    bool is_right = true;
+    for (size_t i = 0; i < count; i++)
+        is_right &= read_implementation(json_element(list, i), &device->attention[i], errors);
+    device->attention_count = (int64_t)count;
+    return is_right;
+}
+
+/* The kinds priced by hw/memory_cost.c; the others have sections of their own. */
+static bool
+is_stream(enum kernel_kind kind)
+{
+    return kind >= KERNEL_ELEMENTWISE && kind != KERNEL_NEWTON_SCHULZ;
+}
+
+/* {"elementwise": {...}, ...}: each kind that streams. */
+static bool
+read_streams(const struct json *object, struct device *device, struct error_list *errors)
+{
+    struct json_field fields[KERNEL_KIND_COUNT];
+    const struct json *sections[KERNEL_KIND_COUNT] = {NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < KERNEL_KIND_COUNT; i++) {
+        if (is_stream((enum kernel_kind)i))
+            fields[count++] = (struct json_field){.key = kernel_kind_name((enum kernel_kind)i),
+                                                  .type = JSON_FIELD_VALUE,
+                                                  .offset = i * sizeof sections[0]};
+    }
+    struct json_object_type type = {
+        .noun = "the streams", .fields = fields, .field_count = count};
+    struct json_object_type stream = TYPE("a stream", stream_fields);
+    bool is_right = json_read_object(object, &type, sections, errors);
+    for (size_t i = 0; i < KERNEL_KIND_COUNT; i++) {
+        if (sections[i])
+            is_right &= json_read_object(sections[i], &stream, &device->streams[i], errors);
+    }
+    return is_right;
+}
+
+/* {"gelu": {"value": ..., "source": ...}, ...}: the keys are free. */
+static bool
+read_element_rates(const struct json *object, struct device *device, struct error_list *errors)
+{
+    size_t count = json_count(object);
+    if (json_kind(object) != JSON_KIND_OBJECT || count > DEVICE_ELEMENT_RATES_MAX)
+        return json_fail(object, errors, "wanted an object of at most %d operations",
+                         DEVICE_ELEMENT_RATES_MAX);
+    struct json_field fields[DEVICE_ELEMENT_RATES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        device->element_rates[i].op = json_key(object, i);
+        fields[i] =
+            (struct json_field){.key = json_key(object, i),
+                                .type = JSON_FIELD_REAL,
+                                .offset = offsetof(struct device, element_rates) +
+                                          i * sizeof device->element_rates[0] +
+                                          offsetof(struct device_element_rate, elements_per_s),
+                                .flags = JSON_SOURCED,
+                                .minimum = RATE_MINIMUM,
+                                .maximum = RATE_MAXIMUM};
+    }
+    struct json_object_type type = {
+        .noun = "the element rates", .fields = fields, .field_count = count};
+    device->element_rate_count = (int64_t)count;
+    return json_read_object(object, &type, device, errors);
+}
+
+/* Of each matrix unit that the device has: sustained rate <= boost rate <= peak. */
+static bool
+check_rates(const struct json *object, const struct device *device, struct error_list *errors)
+{
+    const struct device_gemm *gemm = &device->gemm;
+    for (size_t i = 0; i < DTYPE_COUNT; i++) {
+        double boost = gemm->boost_flop_per_s[i], sustained = gemm->sustained_flop_per_s[i];
+        bool has_unit = boost > 0 && sustained > 0;
+        if (has_unit != (boost > 0 || sustained > 0) || boost > device->peak_flop_per_s[i])
+            return json_fail(json_member(object, "gemm"), errors,
+                             "%s: wanted a boost and a sustained rate, at most the peak of %g",
+                             dtype_name((enum dtype)i), device->peak_flop_per_s[i]);
+    }
+    return true;
+}
+
+/* A last level without bandwidth would take forever. */
+static bool
+check_last_level(const struct json *object, const struct device_memory *memory,
+                 struct error_list *errors)
+{
+    if (memory->last_level_bytes == 0 || memory->last_level_bytes_per_s >= RATE_MINIMUM)
+        return true;
+    return json_fail(json_member(object, "memory"), errors,
+                     "has a last level of %g bytes without last_level_bytes_per_s",
+                     memory->last_level_bytes);
+}
+
+static bool
+read_sections(const struct device_reading *reading, struct device *device,
+              struct error_list *errors)
+{
+    bool is_right = true;
+    struct json_object_type memory = TYPE("the memory section", memory_fields);
+    if (reading->peak_flop_per_s)
+        is_right &= read_rates(reading->peak_flop_per_s, device->peak_flop_per_s, errors);
+    if (reading->memory)
+        is_right &= json_read_object(reading->memory, &memory, &device->memory, errors);
+    if (reading->gemm)
+        is_right &= read_gemm(reading->gemm, &device->gemm, errors);
+    if (reading->attention)
+        is_right &= read_attention(reading->attention, device, errors);
+    if (reading->streams)
+        is_right &= read_streams(reading->streams, device, errors);
+    if (reading->element_rates)
+        is_right &= read_element_rates(reading->element_rates, device, errors);
+    return is_right;
+}
+
+const struct device *
+device_read(const struct json *object, struct arena *arena, struct error_list *errors)
+{
+    struct device_reading reading = {0};
+    struct json_object_type type = TYPE("a device", device_fields);
+    bool is_right = json_read_object(object, &type, &reading, errors);
+    struct device *device = arena_alloc(arena, 1, sizeof *device);
+    *device = reading.device;
+    is_right &= read_sections(&reading, device, errors);
+    if (!is_right || !check_rates(object, device, errors) ||
+        !check_last_level(object, &device->memory, errors))
+        return NULL;
+    return device;
+}

@@ -1,0 +1,33 @@
+/* What products of matrices cost: one, a batch, one an expert, or the triangle of a symmetric
+ * one. */
+#ifndef HW_GEMM_COST_H
+#define HW_GEMM_COST_H
+
+#include "hw/kernel_cost.h"
+
+/* Products that share one launch. Layout does not enter: on both fitted devices the layouts of
+ * one shape differ less than two measurements of it do. */
+struct gemm_work {
+    const int64_t *rows; /* of each product; NULL: all have m */
+    int64_t groups;      /* products, empty ones included */
+    double m, n, k;      /* m: rows of each, where rows is NULL */
+    enum dtype dtype;
+    bool
+        has_random_rows; /* m is the mean of what routing deals out: a last tile is half full */
+    bool is_triangle;    /* a symmetric result: tiles on and under the diagonal only */
+    double rate_fraction; /* of the rate that a plain product reaches */
+};
+
+/* Fills all of cost but relative_sigma's kind: the device's for a product of that duration. */
+void gemm_work_cost(const struct device *device, const struct gemm_work *work,
+                    struct kernel_cost *cost);
+
+/* The device must have a rate for the dtype. */
+void gemm_cost(const struct device *device, const struct kernel *kernel,
+               struct kernel_cost *cost);
+void grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
+                       struct kernel_cost *cost);
+void fused_moe_cost(const struct device *device, const struct kernel *kernel,
+                    struct kernel_cost *cost);
+
+#endif

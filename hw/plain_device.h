@@ -1,0 +1,50 @@
+/* For tests only: a device of round numbers, on which costs are worked out by hand. */
+#ifndef HW_PLAIN_DEVICE_H
+#define HW_PLAIN_DEVICE_H
+
+#include "hw/device.h"
+
+/* Four units of 1e12 flop/s, tiles of 100 x 100 with steps 10 deep (bf16), launches of 1 us, and
+ * memory too quick to matter until a test slows it down. */
+static inline struct device
+plain_device(void)
+{
+    const double quick_bytes_per_s = 1e30;
+    struct device device = {
+        .name = "plain",
+        .compute_units = 4,
+        .peak_flop_per_s = {[DTYPE_BF16] = 4e12},
+        .memory = {.l2_domains = 1,
+                   .l2_bytes = 1e9,
+                   .l2_bytes_per_s = quick_bytes_per_s,
+                   .unit_bytes_per_s = quick_bytes_per_s,
+                   .hbm_read_bytes_per_s = quick_bytes_per_s,
+                   .hbm_write_bytes_per_s = quick_bytes_per_s,
+                   .mixed_fraction = 1,
+                   .wave_bytes = 1,
+                   .half_occupancy = 1},
+        .gemm = {.tiles = {{100, 100, 20}},
+                 .tile_count = 1,
+                 .launch_s = 1e-6,
+                 .split_maximum = 1,
+                 .resident_results = 1e4,
+                 .boost_flop_per_s = {[DTYPE_BF16] = 4e12},
+                 .sustained_flop_per_s = {[DTYPE_BF16] = 4e12},
+                 .overlap_exponent = 100,
+                 .moe_fraction = 1,
+                 .relative_sigma_long = 0.01,
+                 .relative_sigma_medium = 0.02,
+                 .relative_sigma_short = 0.03},
+        .attention = {{.name = "plain", .query_tile = 100, .key_tile = 100}},
+        .attention_count = 1,
+        .host_bytes_per_s = 1e9,
+    };
+    for (int i = 0; i < 2; i++)
+        device.attention[0].passes[i] = (struct device_attention_pass){
+            .rate_fraction = 1, .exponential_per_s = 4e12, .tile_s = 1e-6, .fixed_s = 2e-6};
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        device.streams[i] = (struct device_stream){.bandwidth_fraction = 1};
+    return device;
+}
+
+#endif

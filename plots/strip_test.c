@@ -65,9 +65,9 @@ END_TEST
 START_TEST(what_is_no_length_of_time_is_left_out)
 {
     struct arena *arena = arena_new(&policy);
-    const struct timeline_piece pieces[] = {{"nan", NAN, STYLE_FORWARD, 0.0},
+    const struct timeline_piece pieces[] = {{"nan", (double)NAN, STYLE_FORWARD, 0.0},
                                             {"minus", -1.0, STYLE_FORWARD, 0.0},
-                                            {"endless", INFINITY, STYLE_FORWARD, 0.0},
+                                            {"endless", (double)INFINITY, STYLE_FORWARD, 0.0},
                                             {"zero", 0.0, STYLE_FORWARD, 0.0},
                                             {"real", 2e-3, STYLE_BACKWARD, 0.0}};
     const struct timeline none = {.pieces = pieces, .piece_count = 4};

@@ -16,7 +16,9 @@ static const double two_line_pitch_pt = 21.0; /* room for label and sub-label in
 static const double label_pitch_pt = 9.5;     /* room for one line */
 static const double gutter_gap_pt = 10.0;
 static const double divider_from_pt = 3.0; /* equal neighbours at least so wide are divided */
-static const double span_padding_pt = 2.0;
+static const double span_padding_pt = 1.5;
+static const double roomy_bar_pt = 14.0;     /* room for STYLE_SMALL_PT */
+static const double two_lines_bar_pt = 18.0; /* room for two lines of STYLE_TINY_PT */
 
 static int
 compare_spans(const void *a, const void *b)
@@ -182,25 +184,31 @@ split_label(struct arena *arena, const char *label, const char *lines[2])
     return true;
 }
 
-/* The label in one line, else in two, else not at all. */
+static bool
+lines_fit(const struct canvas *canvas, const struct canvas_font *font,
+          const char *const lines[2], double room_pt)
+{
+    return canvas_text_width_pt(canvas, font, lines[0]) <= room_pt &&
+           (lines[1] == NULL || canvas_text_width_pt(canvas, font, lines[1]) <= room_pt);
+}
+
+/* The label in one line, else in smaller letters, else in two lines, else not at all. */
 static void
 draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label, uint32_t fill)
 {
-    struct canvas_font font = {box.height_pt >= 18.0 ? STYLE_SMALL_PT : STYLE_TINY_PT, false,
-                               style_text_on(fill), CANVAS_CENTRE};
-    double room = box.width_pt - 2 * span_padding_pt;
+    struct canvas_font font = {STYLE_SMALL_PT, false, style_text_on(fill), CANVAS_CENTRE};
+    double room_pt = box.width_pt - 2 * span_padding_pt;
     const char *lines[2] = {label, NULL};
-    if (box.height_pt < STYLE_TINY_PT + 2.0 || room < STYLE_TINY_PT / 2)
+    if (box.height_pt < STYLE_TINY_PT + 2.0 || room_pt < STYLE_TINY_PT / 2)
         return;
-    if (canvas_text_width_pt(canvas, &font, label) <= room) {
+    if (box.height_pt < roomy_bar_pt || !lines_fit(canvas, &font, lines, room_pt))
+        font.size_pt = STYLE_TINY_PT;
+    if (lines_fit(canvas, &font, lines, room_pt)) {
         draw_in_box(canvas, box, &font, lines);
         return;
     }
-    font.size_pt = STYLE_TINY_PT;
-    if (box.height_pt < 2.4 * font.size_pt || !split_label(canvas_arena(canvas), label, lines))
-        return;
-    if (canvas_text_width_pt(canvas, &font, lines[0]) <= room &&
-        canvas_text_width_pt(canvas, &font, lines[1]) <= room)
+    if (box.height_pt >= two_lines_bar_pt && split_label(canvas_arena(canvas), label, lines) &&
+        lines_fit(canvas, &font, lines, room_pt))
         draw_in_box(canvas, box, &font, lines);
 }
 
@@ -284,7 +292,8 @@ draw_row_label(const struct panel *panel, size_t row, struct canvas *canvas)
     else if (sub_label[0] != '\0') {
         sub_at = (struct canvas_point){panel->margin_pt + room, middle + 0.365 * STYLE_TINY_PT};
         small.align = CANVAS_RIGHT;
-        sub_room = room / 2;
+        double label = fmin(room / 2, canvas_text_width_pt(canvas, &font, names->label));
+        sub_room = room - label - 5.0;
         room -= 5.0 + fmin(sub_room, canvas_text_width_pt(canvas, &small, sub_label));
     }
     canvas_text(canvas, at, &font, canvas_text_cut(canvas, &font, names->label, room));

@@ -128,25 +128,46 @@ draw_fills(cairo_t *cairo, const struct display_item *items, size_t count)
     return run;
 }
 
+static struct canvas_box
+box_union(const struct canvas_box *a, const struct canvas_box *b)
+{
+    double left = fmin(a->x_pt, b->x_pt), top = fmin(a->y_pt, b->y_pt);
+    double right = fmax(a->x_pt + a->width_pt, b->x_pt + b->width_pt);
+    double bottom = fmax(a->y_pt + a->height_pt, b->y_pt + b->height_pt);
+    return (struct canvas_box){left, top, right - left, bottom - top};
+}
+
 /* Lines x + y = a multiple of the step, so that neighbouring boxes match. */
 static void
-draw_hatch(cairo_t *cairo, const struct display_item *item)
+add_hatch_path(cairo_t *cairo, const struct canvas_box *box)
 {
-    const struct canvas_box *box = &item->shape.box;
     double first = ceil((box->x_pt + box->y_pt) / hatch_step_pt) * hatch_step_pt;
     double last = box->x_pt + box->width_pt + box->y_pt + box->height_pt;
-    cairo_save(cairo);
-    add_box_path(cairo, box);
-    cairo_clip(cairo);
     for (int i = 0; first + i * hatch_step_pt < last; i++) {
         double sum = first + i * hatch_step_pt;
         cairo_move_to(cairo, sum - box->y_pt, box->y_pt);
         cairo_line_to(cairo, sum - box->y_pt - box->height_pt, box->y_pt + box->height_pt);
     }
-    set_source(cairo, item->rgb);
+}
+
+/* Boxes that follow each other share one clip and one set of lines, as draw_fills does. */
+static size_t
+draw_hatches(cairo_t *cairo, const struct display_item *items, size_t count)
+{
+    size_t run = 0;
+    struct canvas_box all = items[0].shape.box;
+    cairo_save(cairo);
+    while (run < count && items[run].kind == DISPLAY_HATCH && items[run].rgb == items[0].rgb) {
+        all = box_union(&all, &items[run].shape.box);
+        add_box_path(cairo, &items[run++].shape.box);
+    }
+    cairo_clip(cairo);
+    add_hatch_path(cairo, &all);
+    set_source(cairo, items[0].rgb);
     cairo_set_line_width(cairo, hatch_line_pt);
     cairo_stroke(cairo);
     cairo_restore(cairo);
+    return run;
 }
 
 static void
@@ -231,10 +252,8 @@ draw_item(cairo_t *cairo, const struct render_fonts *fonts, const struct display
           bool is_dots)
 {
     switch (item->kind) {
-    case DISPLAY_FILL: /* in runs, by draw_fills */
-        break;
+    case DISPLAY_FILL: /* in runs, by draw_fills and draw_hatches */
     case DISPLAY_HATCH:
-        draw_hatch(cairo, item);
         break;
     case DISPLAY_OUTLINE:
         draw_outline(cairo, item);
@@ -269,11 +288,13 @@ draw_list(cairo_surface_t *surface, const struct display_list *list,
     if (is_dots)
         cairo_scale(cairo, png_dots_per_pt, png_dots_per_pt);
     for (size_t i = 0; i < list->count;) {
-        if (list->items[i].kind == DISPLAY_FILL) {
-            i += draw_fills(cairo, &list->items[i], list->count - i);
-            continue;
-        }
-        draw_item(cairo, fonts, &list->items[i++], is_dots);
+        const struct display_item *item = &list->items[i];
+        if (item->kind == DISPLAY_FILL)
+            i += draw_fills(cairo, item, list->count - i);
+        else if (item->kind == DISPLAY_HATCH)
+            i += draw_hatches(cairo, item, list->count - i);
+        else
+            draw_item(cairo, fonts, &list->items[i++], is_dots);
     }
     cairo_destroy(cairo);
 }

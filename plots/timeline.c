@@ -25,7 +25,7 @@ static const double pitch_low_pt = 3.0; /* of a row: more rows than that make th
 static const double pitch_good_pt =
     24.0; /* as far as rows of it are at most rows_good_pt high */
 static const double rows_good_pt = 240.0;
-static const double pitch_max_pt = 44.0;
+static const double pitch_max_pt = 56.0;
 
 struct sheet {
     const struct timeline *timeline;

@@ -77,7 +77,8 @@ struct timeline {
     const char *legend_note;                  /* what shades mean; may be NULL */
 };
 
-/* Draws and sets the canvas's size: the page's width, at least its height. */
+/* Draws and sets the canvas's size: the page's width; its height, or less where a few rows would be
+ * too high, or more where all does not fit. */
 void timeline_draw(const struct timeline *timeline, const struct style_page *page,
                    struct canvas *canvas);
 

@@ -38,6 +38,8 @@ MEASURE_LIBS   := $(if $(MEASURE),-lopenblas)
 LANGUAGE = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(PACKAGE_CFLAGS)
 COMPILE  = $(CC) $(LANGUAGE) -ffp-contract=off $(OPT) $(WARN) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 LINK     = $(CC) $(OPT) $(SANITIZE) $(LDFLAGS)
+# One short line a file; `make V=1` shows whole commands.
+say      = $(if $(V),,@echo '  $1'; )
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -63,18 +65,18 @@ $(BUILD)/flags: FORCE | ready
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP -c $< -o $@
+	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
 
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
-	ar rcsD $@ $^
+	$(call say,ar $@)ar rcsD $@ $^
 
 $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
-	$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
 
 $(BUILD)/measure: $(BUILD)/obj/validate/measure_main.o $(BUILD)/libstepcast.a
-	$(LINK) $^ $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
 
 .PHONY: install uninstall
 install: all ## the program, its man page and configs, to $(DESTDIR)$(prefix)
@@ -104,10 +106,10 @@ bench: $(BUILD)/stepcast $(BENCHES:%.c=$(BUILD)/bench/%) $(BUILD)/bench/whole_pr
 	@.ci/bench $(BUILD) $(DEMO) $(BENCHES:%.c=$(BUILD)/bench/%)
 $(BUILD)/bench/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
 	@mkdir -p $(@D)
-	$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
 $(BUILD)/bench/whole_process: .ci/whole_process.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
+	$(call say,$(CC) $<)$(COMPILE) -D_DEFAULT_SOURCE $< -o $@
 
 # ---- Checking
 
@@ -124,9 +126,9 @@ $(BUILD)/unit_main.c: $(TESTS) Makefile
 	   echo 'srunner_free(runner); return failed != 0; }'; } > $@
 $(BUILD)/obj/unit_main.o: $(BUILD)/unit_main.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(SANITIZE) -c $< -o $@
+	$(call say,$(CC) $<)$(CC) -std=c11 $(SANITIZE) -c $< -o $@
 $(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
-	$(LINK) $^ $(CHECK_LIBS) $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
 
 .PHONY: unit
 unit: $(BUILD)/unit ## the unit tests
@@ -164,7 +166,7 @@ unit-sanitized: build-sanitized ## the unit tests under address and undefined be
 fuzz-programs: $(FUZZ_PROGRAMS)
 $(BUILD)/fuzz/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
 	@mkdir -p $(@D)
-	$(LINK) -fsanitize=fuzzer $^ $(PACKAGE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) -fsanitize=fuzzer $^ $(PACKAGE_LIBS) -lm -o $@
 fuzz: build-sanitized ## feeds every reader broken input for SECONDS=60 each
 	@.ci/fuzz $(SECONDS) $(FUZZES:%.c=build/sanitized/fuzz/%)
 fuzz-smoke: build-sanitized ## the same for 5 s each

@@ -5,6 +5,7 @@
 #   # what follows shows
 #   $ stepcast run missing.json      a command line for sh, in the repository root, with stepcast on
 #                                    the path and a folder of the case file's own in $scratch
+#                                    (which stands so in its output, too)
 #   > a line that stdout must have   (`> ...` stands for any lines)
 #   ! a line that stderr must have   (`! ...` too)
 #   ? 5                              the exit code, where it is not 0
@@ -26,6 +27,8 @@ settle()
     [ -n "$command" ] || return 0
     local code=0 agrees=true
     sh -c "$command" >"$work/out" 2>"$work/err" </dev/null || code=$?
+    # shellcheck disable=SC2016 # stands in the case as it is
+    sed -i "s|$scratch|"'$scratch|g' "$work/out" "$work/err"
     count=$((count + 1))
     .ci/match "$work/wanted>" "$work/out" >"$work/difference" || agrees=false
     .ci/match "$work/wanted!" "$work/err" >>"$work/difference" || agrees=false

@@ -1,0 +1,29 @@
+/* Any bytes as a cluster's file: read, or refused with a reason. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "hw/cluster.h"
+
+static void
+out_of_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    (void)wanted_bytes;
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct arena_policy policy = {.out_of_memory = out_of_memory};
+    struct arena *arena = arena_new(&policy);
+    struct error_list errors = {0};
+    const struct json *object = json_read_text(arena, "configs/clusters/fuzz.json", 1,
+                                               (const char *)data, size, &errors);
+    const struct cluster *cluster = object ? cluster_read(object, arena, &errors) : NULL;
+    assert((cluster == NULL) == (errors.count > 0));
+    arena_free(arena);
+    return 0;
+}

@@ -1,0 +1,224 @@
+/* A step as a timeline: which row, colour and label each of its tasks gets. */
+#include "sim/cli/step_picture.h"
+
+#include <string.h>
+
+#include "sim/base/units.h"
+#include "sim/cli/version.h"
+
+/* Kernels that only move bytes are drawn nearer to white than products and attention. */
+static const double MEMORY_BOUND_SHADE = -0.375;
+
+static bool
+is_matrix_work(const struct step_work *work)
+{
+    if (!work->kernel)
+        return true; /* Newton-Schulz of a share: products */
+    enum kernel_kind kind = work->kernel->kind;
+    return kind == KERNEL_GEMM || kind == KERNEL_GROUPED_GEMM || kind == KERNEL_ATTENTION ||
+           kind == KERNEL_NEWTON_SCHULZ;
+}
+
+static enum style_slot
+slot_of(const struct step_item *item, const struct step_work *work)
+{
+    switch (item->lane) {
+    case LANE_HOST:
+        return STYLE_HOST;
+    case LANE_DATA:
+        return STYLE_DATA_PARALLEL;
+    case LANE_COMPUTE:
+    case STEP_LANE_COUNT:
+        break;
+    }
+    if (item->phase == PHASE_OPTIMIZER)
+        return STYLE_OPTIMIZER;
+    if (item->phase == PHASE_FORWARD)
+        return STYLE_FORWARD;
+    return strstr(work->name, "weight_gradient") ? STYLE_WEIGHT_GRADIENT : STYLE_BACKWARD;
+}
+
+static struct timeline_span
+span_of(const struct step *step, uint32_t task)
+{
+    const struct step_item *item = step_item_of(step, task);
+    const struct step_work *work = step_work_of(step, task);
+    bool is_light = item->lane == LANE_COMPUTE && !is_matrix_work(work);
+    return (struct timeline_span){.start_ps = step->trace->entries[task].start_ps,
+                                  .end_ps = step->trace->entries[task].end_ps,
+                                  .row = (uint32_t)item->lane,
+                                  .slot = slot_of(item, work),
+                                  .shade = is_light ? MEMORY_BOUND_SHADE : 0,
+                                  .label = work->name};
+}
+
+static const uint32_t *
+lane_tasks(const struct step *step, enum step_lane lane, size_t *count)
+{
+    return trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), count);
+}
+
+static void
+add_spans(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    size_t total = 0, count = 0;
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        lane_tasks(step, (enum step_lane)lane, &count);
+        total += count;
+    }
+    struct timeline_span *spans = arena_alloc(arena, total, sizeof *spans);
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        const uint32_t *tasks = lane_tasks(step, (enum step_lane)lane, &count);
+        for (size_t i = 0; i < count; i++)
+            spans[timeline->span_count++] = span_of(step, tasks[i]);
+    }
+    timeline->spans = spans;
+}
+
+static double
+busy_fraction(const struct step *step, enum step_lane lane)
+{
+    size_t count = 0;
+    const uint32_t *tasks = lane_tasks(step, lane, &count);
+    int64_t busy_ps = 0;
+    for (size_t i = 0; i < count; i++)
+        busy_ps +=
+            step->trace->entries[tasks[i]].end_ps - step->trace->entries[tasks[i]].start_ps;
+    return (double)busy_ps / (double)step->step_ps;
+}
+
+static void
+add_rows(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    static const char *const labels[] = {"host", "compute", "data parallel"};
+    struct timeline_row *rows = arena_alloc(arena, STEP_LANE_COUNT, sizeof *rows);
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
+        rows[lane] = (struct timeline_row){
+            labels[lane], arena_format(arena, "busy %.0f %%",
+                                       100 * busy_fraction(step, (enum step_lane)lane))};
+    timeline->rows = rows;
+    timeline->row_count = STEP_LANE_COUNT;
+}
+
+/* The compute lane's phases: a new one where the phase or, of forward and backward, the microbatch
+ * changes. A phase lasts until the next begins. */
+static void
+add_phases(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    size_t count = 0;
+    const uint32_t *tasks = lane_tasks(step, LANE_COMPUTE, &count);
+    struct timeline_phase *phases = arena_alloc(arena, count + 1, sizeof *phases);
+    const struct step_item *before = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct step_item *item = step_item_of(step, tasks[i]);
+        int64_t start_ps = step->trace->entries[tasks[i]].start_ps;
+        if (before && before->phase == item->phase && before->microbatch == item->microbatch)
+            continue;
+        if (before)
+            phases[timeline->phase_count - 1].end_ps = start_ps;
+        const char *name = step_phase_name(item->phase);
+        phases[timeline->phase_count++] = (struct timeline_phase){
+            start_ps, step->step_ps,
+            item->microbatch < 0 ? name
+                                 : arena_format(arena, "%s %d", name, item->microbatch + 1)};
+        before = item;
+    }
+    timeline->phases = phases;
+}
+
+static enum style_slot
+class_slot(enum step_class spent_on)
+{
+    if (step_class_is_communication(spent_on))
+        return STYLE_DATA_PARALLEL;
+    if (spent_on == CLASS_HOST)
+        return STYLE_HOST;
+    if (spent_on == CLASS_BUBBLE)
+        return STYLE_BUBBLE;
+    bool is_optimizer = spent_on == CLASS_NEWTON_SCHULZ || spent_on == CLASS_OPTIMIZER_UPDATE;
+    return is_optimizer ? STYLE_OPTIMIZER : STYLE_FORWARD;
+}
+
+/* Neighbours of one colour are told apart by shade. */
+static void
+add_pieces(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    static const double shades[] = {0, -0.5, -0.25, -0.625};
+    struct timeline_piece *pieces = arena_alloc(arena, STEP_CLASS_COUNT, sizeof *pieces);
+    for (int i = 0; i < STEP_CLASS_COUNT; i++) {
+        enum style_slot slot = class_slot((enum step_class)i);
+        if (step->class_ps[i] == 0)
+            continue;
+        pieces[timeline->piece_count] = (struct timeline_piece){
+            step_class_label((enum step_class)i), units_s_from_ps(step->class_ps[i]), slot,
+            slot == STYLE_BUBBLE ? 0 : shades[timeline->piece_count % 4]};
+        timeline->piece_count++;
+    }
+    timeline->pieces = pieces;
+    timeline->pieces_title = "Where the step goes";
+}
+
+static double
+part_of(const struct step *step, bool is_communication)
+{
+    int64_t sum_ps = 0;
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        if (step_class_is_communication((enum step_class)i) == is_communication &&
+            i != CLASS_HOST && i != CLASS_BUBBLE)
+            sum_ps += step->class_ps[i];
+    return (double)sum_ps / (double)step->step_ps;
+}
+
+static void
+add_words(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    const struct step_inputs *inputs = &step->run->inputs;
+    const struct plan *plan = inputs->workload.plan;
+    timeline->title = arena_format(
+        arena, "A step takes %s: %.0f %% computing, %.1f %% waiting for the network",
+        units_format_s(step->step_s).text, 100 * part_of(step, false),
+        100 * part_of(step, true));
+    timeline->subtitle = arena_format(
+        arena,
+        "%s on %lld %s, %s: %s tokens a step, %s tokens/s per GPU, MFU %s; rank %lld, "
+        "predicted",
+        inputs->workload.arch->name, (long long)cluster_gpus(inputs->cluster),
+        inputs->cluster->device->name, plan->name,
+        units_format_count((double)plan_step_tokens(plan)).text,
+        units_format_count(step->tokens_per_s_per_gpu).text,
+        units_format_fraction(step->mfu).text, (long long)step->lowered.representative);
+    timeline->footer =
+        arena_format(arena, "stepcast %s, software %s, cluster %s", STEPCAST_VERSION,
+                     inputs->workload.software->name, inputs->cluster->name);
+    timeline->legend_note = "lighter: kernels that only move bytes";
+}
+
+/* By itself: the phase that is last, and half as much before it. */
+static void
+add_zoom(const struct step *step, struct timeline *timeline, struct zoom_window zoom)
+{
+    timeline->zoom_start_ps = units_ps_from_s(zoom.from_s);
+    timeline->zoom_end_ps = units_ps_from_s(zoom.to_s);
+    if (zoom.to_s > 0 || timeline->phase_count == 0)
+        return;
+    const struct timeline_phase *last = &timeline->phases[timeline->phase_count - 1];
+    int64_t before_ps = (step->step_ps - last->start_ps) / 2;
+    timeline->zoom_start_ps = last->start_ps > before_ps ? last->start_ps - before_ps : 0;
+    timeline->zoom_end_ps = step->step_ps;
+    timeline->zoom_title = "the end of the step, enlarged";
+}
+
+const struct timeline *
+step_picture(const struct step *step, struct zoom_window zoom, struct arena *arena)
+{
+    struct timeline *timeline = arena_alloc(arena, 1, sizeof *timeline);
+    timeline->end_ps = step->step_ps;
+    add_words(step, timeline, arena);
+    add_rows(step, timeline, arena);
+    add_spans(step, timeline, arena);
+    add_phases(step, timeline, arena);
+    add_pieces(step, timeline, arena);
+    add_zoom(step, timeline, zoom);
+    timeline->slot_names[STYLE_BACKWARD] = "backward, input gradients";
+    return timeline;
+}

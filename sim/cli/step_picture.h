@@ -1,0 +1,17 @@
+/* A step as a timeline: which row, colour and label each of its tasks gets. */
+#ifndef SIM_CLI_STEP_PICTURE_H
+#define SIM_CLI_STEP_PICTURE_H
+
+#include "plots/timeline.h"
+#include "sim/cli/step.h"
+
+/* Seconds of the window that is enlarged; to_s 0: the optimizer and as much before it. */
+struct zoom_window {
+    double from_s, to_s;
+};
+
+/* Everything in the arena; drawn by timeline_draw. */
+const struct timeline *step_picture(const struct step *step, struct zoom_window zoom,
+                                    struct arena *arena);
+
+#endif

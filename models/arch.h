@@ -14,29 +14,39 @@ enum attention_kind {
     ATTENTION_CCA, /* compressed convolutional attention, arXiv 2510.04476 */
 };
 
+/* Which layers attend only to the last window_tokens positions. */
+enum window_pattern {
+    WINDOW_NONE,
+    WINDOW_ALL,
+    WINDOW_EVEN, /* layers 0, 2, 4, ...: gpt-oss */
+};
+
 enum router_kind {
     ROUTER_LINEAR,
     ROUTER_MLP, /* ZAYA1: down-projection, three layers, arXiv 2511.17127 section IV */
 };
 
 struct arch {
-    const char *name;
-    int64_t layers; /* attention block + feed-forward block each */
+    const char *name;       /* of the file, or of its folder where the file is "config.json" */
+    const char *model_type; /* "zaya", as Hugging Face calls the family */
+    int64_t layers;         /* attention block + feed-forward block each */
     int64_t hidden;
     int64_t vocab;
-    int64_t context_max;     /* positions the model was made for */
-    bool is_embedding_tied;  /* the head shares the embedding's weights */
+    int64_t context_max;    /* positions the model was made for */
+    bool is_embedding_tied; /* the head shares the embedding's weights */
 
     enum attention_kind attention;
     int64_t query_heads, kv_heads, head_dim;
-    double rotary_fraction;  /* of the head's channels that turn */
-    int64_t sequence_taps;   /* CCA: taps of the depthwise convolution along the sequence */
-    int64_t channel_taps;    /* CCA: taps of the grouped (per head) convolution */
+    double rotary_fraction; /* of the head's channels that turn */
+    int64_t sequence_taps;  /* CCA: taps of the depthwise convolution along the sequence */
+    int64_t channel_taps;   /* CCA: taps of the grouped (per head) convolution */
+    enum window_pattern window;
+    int64_t window_tokens; /* 0 with WINDOW_NONE */
 
-    int64_t experts;         /* 0: a dense model */
+    int64_t experts; /* 0: a dense model */
     int64_t experts_per_token;
-    int64_t expert_ffn;      /* width after the gate; the gate-and-up product is twice this */
-    int64_t dense_ffn;       /* of a dense layer, after the gate */
+    int64_t expert_ffn; /* width after the gate; the gate-and-up product is twice this */
+    int64_t dense_ffn;  /* of a dense layer, after the gate */
     enum router_kind router;
     int64_t router_hidden;   /* ROUTER_MLP */
     bool has_router_average; /* ROUTER_MLP: adds the previous layer's router state (EDA) */
@@ -44,13 +54,32 @@ struct arch {
 
     bool has_residual_scaling; /* learned scale and bias on the residual and on each output */
     bool is_residual_fp32;
-    bool has_query_key_norm;
-    bool has_attention_bias;
+    bool has_query_key_norm;      /* RMSNorm with weights; CCA's own L2 norm is not this */
+    bool is_query_key_norm_whole; /* over all heads at once (OLMoE), else over each head */
+    bool has_attention_bias;      /* on the projections q, k, v and o */
+    bool has_attention_sinks;     /* a learned logit per query head in the softmax (gpt-oss) */
+    bool has_ffn_bias;            /* on both products of each expert, or of the dense block */
+    bool has_router_bias;         /* ROUTER_LINEAR; the MLP router always has its own */
 };
 
-/* From a Hugging Face config.json as it comes; the dialect is known by "model_type" and by which
- * keys stand in it. NULL after adding every fault. */
+/* From a Hugging Face config.json as it comes; the dialect is known by "model_type" and by
+ * which keys stand in it. Keys that say nothing about cost are passed over. NULL after adding
+ * every fault. */
 const struct arch *arch_read(const struct json *config, struct arena *arena,
                              struct error_list *errors);
+
+/* Positions that this layer attends to at most; 0: all before it. */
+int64_t arch_window_tokens(const struct arch *arch, int64_t layer);
+
+/* What the router chooses among: the experts, and the skip route where there is one. */
+int64_t arch_router_classes(const struct arch *arch);
+
+/* Channels of all query heads, and of all key (or value) heads. */
+int64_t arch_query_width(const struct arch *arch);
+int64_t arch_kv_width(const struct arch *arch);
+
+/* Elements of keys and values that one sequence of that length leaves in the cache, all layers;
+ * a layer with a window keeps no more than the window. */
+int64_t arch_kv_cache_elements(const struct arch *arch, int64_t sequence_tokens);
 
 #endif

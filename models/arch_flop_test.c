@@ -1,0 +1,106 @@
+/* Does the FLOP count of a token agree with numbers worked by hand and with published counts?
+ */
+#include <string.h>
+
+#include "models/arch_flop.h"
+#include "sim/base/check_near.h"
+
+Suite *arch_flop_suite(void);
+
+static struct arena *arena;
+static struct error_list errors;
+
+static void
+fail_out_of_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    ck_abort_msg("out of memory, %zu bytes wanted", wanted_bytes);
+}
+
+static void
+set_up(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_out_of_memory});
+    memset(&errors, 0, sizeof errors);
+}
+
+static void
+tear_down(void)
+{
+    arena_free(arena);
+}
+
+static const struct arch *
+read_file(const char *path)
+{
+    const struct json *config = json_read_file(arena, path, &errors);
+    const struct arch *arch = config ? arch_read(config, arena, &errors) : NULL;
+    ck_assert_msg(arch != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    return arch;
+}
+
+START_TEST(zaya1_costs_what_its_shapes_say)
+{
+    struct token_flop flop = arch_flop(read_file("configs/models/zaya1-base.json"), 4096);
+    /* 2 x 40 layers x 2048 x (1024 q + 256 k + 128 v1 + 128 v2 + 1024 o) */
+    CHECK_NEAR(flop.attention_projections, 80.0 * 2048 * 2560, 0);
+    /* 2 x 40 x (1280 channels x 2 taps + 10 heads x 128 x 128 x 2 taps) = 2 x 40 x 330240 */
+    CHECK_NEAR(flop.convolutions, 80.0 * 330240, 0);
+    /* Q K^T and A V over half of 4096 keys, 8 heads of 128: 2 x 2 x 2048 x 1024 x 40 */
+    CHECK_NEAR(flop.attention_core, 335544320, 0);
+    /* 2 x 40 x (2048 x 256 + 2 x 256 x 256 + 256 x 17) */
+    CHECK_NEAR(flop.router, 80.0 * 659712, 0);
+    /* 2 x 40 x (2048 x 4096 + 2048 x 2048) */
+    CHECK_NEAR(flop.experts, 80.0 * 12582912, 0);
+    CHECK_NEAR(flop.head, 2.0 * 2048 * 262272, 0);
+    CHECK_NEAR(flop.forward, 2915069952, 0);
+    CHECK_NEAR(flop.train, 3 * flop.forward, 0);
+    /* 6 x 752671480: less than half of the truth, for it knows neither head nor attention. */
+    CHECK_NEAR(flop.six_n_active, 4516028880, 0);
+    CHECK_NEAR(flop.train / flop.six_n_active, 1.94, 0.005);
+}
+END_TEST
+
+START_TEST(full_mask_counts_attention_twice)
+{
+    struct token_flop flop = arch_flop(read_file("configs/models/zaya1-base.json"), 4096);
+    CHECK_NEAR(flop.forward_full_mask, flop.forward + flop.attention_core, 1e-12);
+    CHECK_NEAR(flop.train_full_mask, 3 * flop.forward_full_mask, 1e-12);
+}
+END_TEST
+
+START_TEST(llama_70b_agrees_with_the_megatron_count)
+{
+    /* Megatron-LM's num_floating_point_operations, causal, at 8192: per layer
+     * 6 x (8192 x 8192 x (1 + 2 x 8 / 64 + 1) + 3 x 8192 x 28672 + 8192 x 8192 / 2 x 2) and the
+     * head 6 x 8192 x 128256; by 80 layers. */
+    struct token_flop flop = arch_flop(read_file("configs/models/llama-3.1-70b.json"), 8192);
+    double layer = 8192.0 * 8192 * 2.25 + 3.0 * 8192 * 28672 + 8192.0 * 8192;
+    CHECK_NEAR(flop.train, 6 * (80 * layer + 8192.0 * 128256), 1e-12);
+}
+END_TEST
+
+START_TEST(a_window_spares_what_it_hides)
+{
+    const struct arch *arch = read_file("configs/models/gpt-oss-20b.json");
+    /* 12 layers meet 2048 keys, 12 meet 128 - 128^2 / (2 x 4096) = 126; 2 x 2 x 64 heads x 64.
+     */
+    CHECK_NEAR(arch_flop(arch, 4096).attention_core, 12 * (2048.0 + 126) * 4 * 4096, 1e-12);
+    /* A sequence no longer than the window sees no difference. */
+    CHECK_NEAR(arch_flop(arch, 128).attention_core, 24 * 64.0 * 4 * 4096, 1e-12);
+}
+END_TEST
+
+Suite *
+arch_flop_suite(void)
+{
+    Suite *suite = suite_create("arch_flop");
+    TCase *tcase = tcase_create("flop");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, zaya1_costs_what_its_shapes_say);
+    tcase_add_test(tcase, full_mask_counts_attention_twice);
+    tcase_add_test(tcase, llama_70b_agrees_with_the_megatron_count);
+    tcase_add_test(tcase, a_window_spares_what_it_hides);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -3,8 +3,10 @@
 
 /* cmd_x.c defines `const struct command command_x`; one line here makes it part of the program. In
  * the order of the help page; the first two give its examples. */
-#define EVERY_COMMAND(EACH)                                                                        \
-    EACH(command_run) EACH(command_timeline) EACH(command_kernel) EACH(command_collective)
+#define EVERY_COMMAND(EACH)                                                                    \
+    EACH(command_run)                                                                          \
+    EACH(command_timeline)                                                                     \
+    EACH(command_model_show) EACH(command_kernel) EACH(command_collective)
 
 #define DECLARE(name) extern const struct command(name);
 #define ADDRESS(name) &(name),

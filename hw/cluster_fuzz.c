@@ -12,6 +12,7 @@ out_of_memory(void *context, size_t wanted_bytes)
     abort();
 }
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int

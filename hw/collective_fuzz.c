@@ -35,6 +35,7 @@ static const struct cluster CLUSTER = {
                            {.efficiency = 1}}},
 };
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int

@@ -1,4 +1,4 @@
-/* Which schedules the library could run for a collective: its algorithms by what wires there are. */
+/* Which schedules a library could run for a collective, by what wires there are. */
 #ifndef HW_COLLECTIVE_OFFERS_H
 #define HW_COLLECTIVE_OFFERS_H
 

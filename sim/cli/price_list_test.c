@@ -109,7 +109,7 @@ START_TEST(a_line_of_megabytes_is_refused)
     memset(lines, ' ', 2 * length);
     lines[0] = lines[length] = '"';
     lines[length - 1] = lines[2 * length - 1] = '\n';
-    strcpy(lines + 2 * length, "{\"x\": 4}\n");
+    snprintf(lines + 2 * length, 32, "{\"x\": 4}\n");
     ck_assert_int_eq(run(lines, true), EXIT_BAD_INPUT);
     const char *text = answers();
     ck_assert_ptr_nonnull(strstr(text, "a line of more than 1048576 bytes"));

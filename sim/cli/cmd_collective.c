@@ -1,5 +1,6 @@
-/* stepcast collective: what collectives cost on a cluster, as a curve over sizes or line by line. */
+/* stepcast collective: what collectives cost, as a curve over sizes or line by line. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +179,7 @@ write_point(struct json_writer *writer, const struct collective *collective,
     json_write_end_object(writer);
 }
 
-/* Sizes that double, the first and the last among them if they are. */
+/* Sizes that double, from the first as far as the last. */
 static int
 price_curve(const struct cluster *cluster, const struct curve *curve, struct text *table,
             struct json_writer *writer)
@@ -186,18 +187,17 @@ price_curve(const struct cluster *cluster, const struct curve *curve, struct tex
     struct collective collective = curve->collective;
     struct error_list errors = {0};
     double bus_sum = 0;
-    int count = 0;
+    int count = 1 + (int)log2(curve->last_bytes / curve->first_bytes);
     write_head(table, curve, cluster);
     json_write_begin_array(writer);
-    for (double bytes = curve->first_bytes; bytes <= curve->last_bytes; bytes *= 2) {
+    for (int i = 0; i < count; i++) {
         struct collective_cost cost;
-        collective.bytes = bytes;
+        collective.bytes = ldexp(curve->first_bytes, i);
         if (!collective_cost(cluster, &collective, &cost, &errors))
             return command_report(&errors);
-        write_row(table, bytes, &cost);
+        write_row(table, collective.bytes, &cost);
         write_point(writer, &collective, &cost);
         bus_sum += cost.bus_bytes_per_s;
-        count++;
     }
     json_write_end_array(writer);
     text_append(writer->out, "\n", 1);

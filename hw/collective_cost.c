@@ -80,7 +80,7 @@ struct choice {
 static struct choice
 choose(const struct pricing *pricing, const struct collective_offers *offers)
 {
-    struct choice best = {.price.latency_s = INFINITY};
+    struct choice best = {.price.latency_s = HUGE_VAL};
     for (int i = 0; i < offers->count * pricing->fabric->protocol_count; i++) {
         const struct collective_schedule *schedule = &offers->schedules[i % offers->count];
         const struct fabric_protocol *protocol = &pricing->fabric->protocols[i / offers->count];

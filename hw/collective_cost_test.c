@@ -303,7 +303,7 @@ START_TEST(groups_that_the_cluster_cannot_hold_are_refused)
     check_refused(ideal, all, ERROR_INPUT, "has 16 nodes of 8 GPUs");
     all.ranks = 8, all.nodes = 1, all.bytes = 0;
     check_refused(ideal, all, ERROR_INPUT, "0 bytes");
-    all.bytes = NAN;
+    all.bytes = (double)NAN;
     check_refused(ideal, all, ERROR_INPUT, "nan bytes");
     struct collective send = {
         .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .nodes = 1, .bytes = 1, .to = 128};

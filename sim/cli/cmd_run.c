@@ -202,7 +202,7 @@ run(const struct options *options, struct arena *arena)
         return exit_code;
     struct text out = text_new(arena);
     const char *file = options_text(options, "output");
-    const char *ending = file ? strrchr(file, '.') : NULL;
+    const char *ending = strrchr(file, '.');
     if (options_flag(options, "json") || (ending && strcmp(ending, ".json") == 0)) {
         write_json(&out, step);
     } else {

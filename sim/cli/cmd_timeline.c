@@ -11,7 +11,7 @@
 static bool
 read_zoom(const char *word, struct zoom_window *zoom)
 {
-    if (!word)
+    if (!*word)
         return true;
     char *end = NULL;
     zoom->from_s = strtod(word, &end);
@@ -55,7 +55,7 @@ run(const struct options *options, struct arena *arena)
 {
     const char *file = options_text(options, "output");
     struct zoom_window zoom = {0, 0};
-    if (!file || !is_known_ending(file))
+    if (!is_known_ending(file))
         return command_usage("timeline",
                              "wanted -o FILE ending in .svg, .png, .pdf (a picture) "
                              "or .json (a Chrome trace)");

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+/* The option's value, NULL when it was not given. */
+static const char *
+given(const struct options *options, const char *name)
+{
+    const char *value = options_text(options, name);
+    return *value ? value : NULL;
+}
+
 static bool
 read_ranks(const char *word, enum lower_ranks *ranks)
 {
@@ -24,10 +32,10 @@ make_request(const struct options *options, struct arena *arena)
         settings[i] = options_text_at(options, "set", i);
     return (struct run_request){
         .file = options_word_count(options) > 0 ? options_word(options, 0) : NULL,
-        .model = options_text(options, "model"),
-        .cluster = options_text(options, "cluster"),
-        .plan = options_text(options, "plan"),
-        .software = options_text(options, "software"),
+        .model = given(options, "model"),
+        .cluster = given(options, "cluster"),
+        .plan = given(options, "plan"),
+        .software = given(options, "software"),
         .settings = settings,
         .setting_count = count,
     };
@@ -38,9 +46,9 @@ run_options_simulate(const char *command, const struct options *options, struct 
                      int *exit_code)
 {
     enum lower_ranks ranks = RANKS_FOLDED;
-    if (!read_ranks(options_text(options, "ranks"), &ranks)) {
+    if (!read_ranks(given(options, "ranks"), &ranks)) {
         *exit_code = command_usage(command, "--ranks is '%s', wanted folded or all",
-                                   options_text(options, "ranks"));
+                                   given(options, "ranks"));
         return NULL;
     }
     struct run_request request = make_request(options, arena);

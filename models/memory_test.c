@@ -1,0 +1,89 @@
+/* Does memory add up, and is each class what its formula says? */
+#include "models/memory.h"
+
+#include <check.h>
+
+#include "models/run.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+Suite *memory_suite(void);
+
+static struct memory
+memory_with(const char *setting, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = &setting,
+                                  .setting_count = setting ? 1 : 0};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    return memory_of(&run->inputs.workload, run->inputs.tensors, run->inputs.cluster, arena);
+}
+
+/* 8.840e9 parameters: 2 bytes of weight, 4 of gradient; a share of 8.633e6 has 8 or 12 bytes a
+ * parameter, and the ranks with the embedding have 12: 103.6 MB. */
+START_TEST(zaya1_keeps_weights_gradients_and_one_share_of_state)
+{
+    struct arena *arena = check_arena_new();
+    struct memory memory = memory_with(NULL, arena);
+    CHECK_NEAR(memory.weights, 17.68e9, 0.001);
+    CHECK_NEAR(memory.gradients, 35.36e9, 0.001);
+    CHECK_NEAR(memory.optimizer, 12 * 8.633e6, 0.001);
+    CHECK_NEAR(memory.capacity, 192e9, 0.08); /* sold as 192 GB, which is GiB */
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(classes_add_up_to_the_peak)
+{
+    struct arena *arena = check_arena_new();
+    struct memory memory = memory_with(NULL, arena);
+    struct memory_class classes[MEMORY_CLASS_COUNT];
+    memory_classes(&memory, classes);
+    double sum = 0;
+    for (int i = 0; i < MEMORY_CLASS_COUNT; i++)
+        sum += classes[i].bytes;
+    CHECK_NEAR(sum, memory.peak, 1e-12);
+    arena_free(arena);
+}
+END_TEST
+
+/* Kept activations are proportional to the microbatch. */
+START_TEST(half_the_microbatch_keeps_half_the_activations)
+{
+    struct arena *arena = check_arena_new();
+    double two = memory_with(NULL, arena).activations;
+    double one = memory_with("plan.microbatch_sequences=1", arena).activations;
+    CHECK_NEAR(two, 2 * one, 1e-9);
+    arena_free(arena);
+}
+END_TEST
+
+/* Full recomputation keeps two block inputs a layer: 40 x 2 x 8192 tokens x 2048 x 2 bytes, and
+ * the head, whose logits are 8192 x 262272 x 2 bytes. */
+START_TEST(recomputation_keeps_block_inputs_and_one_block)
+{
+    struct arena *arena = check_arena_new();
+    double plain = memory_with(NULL, arena).activations;
+    double repeated = memory_with("plan.recompute=full", arena).activations;
+    double inputs = 40.0 * 2 * 8192 * 2048 * 2, logits = 8192.0 * 262272 * 2;
+    ck_assert_double_gt(repeated, inputs + logits);
+    ck_assert_double_lt(repeated, plain);
+    CHECK_NEAR(repeated, inputs + logits, 0.1);
+    arena_free(arena);
+}
+END_TEST
+
+Suite *
+memory_suite(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tests = tcase_create("zaya1");
+    tcase_add_test(tests, zaya1_keeps_weights_gradients_and_one_share_of_state);
+    tcase_add_test(tests, classes_add_up_to_the_peak);
+    tcase_add_test(tests, half_the_microbatch_keeps_half_the_activations);
+    tcase_add_test(tests, recomputation_keeps_block_inputs_and_one_block);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

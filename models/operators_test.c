@@ -1,0 +1,192 @@
+/* Do the kernels of a block add up to the model's FLOP, and keep what backward needs? */
+#include "models/operators.h"
+
+#include <string.h>
+
+#include <check.h>
+
+#include "models/arch_flop.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+Suite *operators_suite(void);
+
+/* ZAYA1-base's widths, two layers, 64 tokens. */
+static const struct arch ARCH = {.name = "zaya-two-layers",
+                                 .layers = 2,
+                                 .hidden = 2048,
+                                 .vocab = 262272,
+                                 .is_embedding_tied = true,
+                                 .attention = ATTENTION_CCA,
+                                 .query_heads = 8,
+                                 .kv_heads = 2,
+                                 .head_dim = 128,
+                                 .rotary_fraction = 0.5,
+                                 .sequence_taps = 2,
+                                 .channel_taps = 2,
+                                 .experts = 16,
+                                 .experts_per_token = 1,
+                                 .expert_ffn = 2048,
+                                 .router = ROUTER_MLP,
+                                 .router_hidden = 256,
+                                 .has_router_average = true,
+                                 .has_skip_route = true,
+                                 .has_residual_scaling = true};
+static const struct plan PLAN = {.sequence_tokens = 64,
+                                 .microbatch_sequences = 1,
+                                 .compute_dtype = DTYPE_BF16,
+                                 .gradient_dtype = DTYPE_FP32};
+static const struct software FUSED = {.fuses_residual_norm = true,
+                                      .fuses_swiglu = true,
+                                      .fuses_attention_mixing = true,
+                                      .fuses_router_tail = true,
+                                      .fuses_cross_entropy = true,
+                                      .fuses_gradient_accumulation = true};
+static const struct software EAGER = {.host_launch_s = 0};
+
+static bool
+is_product(const struct kernel *kernel)
+{
+    return kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_GROUPED_GEMM ||
+           kernel->kind == KERNEL_CONVOLUTION || kernel->kind == KERNEL_ATTENTION;
+}
+
+static double
+forward_flop(const struct workload *workload, enum block block, struct arena *arena)
+{
+    struct operator_list list = operators_of(workload, block, arena);
+    double flop = 0;
+    for (int64_t i = 0; i < list.count; i++)
+        for (int j = 0; j < list.items[i].forward_count; j++)
+            if (is_product(&list.items[i].forward[j].kernel))
+                flop += kernel_flop(&list.items[i].forward[j].kernel);
+    return flop;
+}
+
+/* The oracle is models/arch_flop, which counts from the architecture alone. */
+START_TEST(forward_products_add_up_to_the_models_flop)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    double layer = forward_flop(&workload, BLOCK_ATTENTION, arena) +
+                   forward_flop(&workload, BLOCK_FEED_FORWARD, arena);
+    double whole = 2 * layer + forward_flop(&workload, BLOCK_HEAD, arena);
+    CHECK_NEAR(whole, 64 * arch_flop(&ARCH, 64).forward, 0.002);
+    arena_free(arena);
+}
+END_TEST
+
+/* Data and weight gradient each cost what the product did. */
+START_TEST(backward_of_a_product_is_two_products)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    struct operator_list list = operators_of(&workload, BLOCK_FEED_FORWARD, arena);
+    int seen = 0;
+    for (int64_t i = 0; i < list.count; i++) {
+        const struct model_operator *item = &list.items[i];
+        const struct kernel *first = &item->forward[0].kernel;
+        if (first->kind != KERNEL_GEMM && first->kind != KERNEL_GROUPED_GEMM)
+            continue;
+        CHECK_NEAR(kernel_flop(&item->backward[0].kernel), kernel_flop(first), 1e-12);
+        CHECK_NEAR(kernel_flop(&item->backward[1].kernel), kernel_flop(first), 1e-12);
+        seen++;
+    }
+    ck_assert_int_eq(seen, 6); /* four of the router, gate_up, down */
+    arena_free(arena);
+}
+END_TEST
+
+static double
+moved_bytes(const struct workload *workload, enum block block, struct arena *arena)
+{
+    struct operator_list list = operators_of(workload, block, arena);
+    double bytes = 0;
+    for (int64_t i = 0; i < list.count; i++)
+        for (int j = 0; j < list.items[i].forward_count; j++) {
+            const struct kernel *kernel = &list.items[i].forward[j].kernel;
+            if (kernel->kind == KERNEL_ELEMENTWISE)
+                bytes += kernel->elementwise.read_bytes + kernel->elementwise.write_bytes;
+        }
+    return bytes;
+}
+
+START_TEST(fusion_moves_fewer_bytes)
+{
+    struct arena *arena = check_arena_new();
+    struct workload fused = {&ARCH, &PLAN, &FUSED}, eager = {&ARCH, &PLAN, &EAGER};
+    for (int block = BLOCK_ATTENTION; block <= BLOCK_HEAD; block++)
+        ck_assert_double_lt(moved_bytes(&fused, (enum block)block, arena),
+                            moved_bytes(&eager, (enum block)block, arena));
+    arena_free(arena);
+}
+END_TEST
+
+/* Fused, a token's gate reads 2 x 2048 and writes 2048 elements of 2 bytes: 12,288 bytes; 64. */
+START_TEST(swiglu_reads_gate_and_up_and_writes_their_product)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    struct operator_list list = operators_of(&workload, BLOCK_FEED_FORWARD, arena);
+    const struct kernel *swiglu = NULL;
+    for (int64_t i = 0; i < list.count; i++)
+        if (strcmp(list.items[i].forward[0].name, "swiglu") == 0)
+            swiglu = &list.items[i].forward[0].kernel;
+    ck_assert_ptr_nonnull(swiglu);
+    ck_assert_double_eq(swiglu->elementwise.read_bytes, 64 * 8192.0);
+    ck_assert_double_eq(swiglu->elementwise.write_bytes, 64 * 4096.0);
+    arena_free(arena);
+}
+END_TEST
+
+/* In place: per parameter 4 bytes read, and 4 written instead of the 2 that the product wrote. */
+START_TEST(accumulation_in_place_moves_six_bytes_a_parameter)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    struct operator_list list = operators_of(&workload, BLOCK_HEAD, arena);
+    const struct model_operator *logits = &list.items[1];
+    const struct kernel *accumulate = &logits->backward[2].kernel;
+    ck_assert_str_eq(logits->backward[2].name, "logits.accumulate");
+    double parameters = 262272.0 * 2048;
+    ck_assert_double_eq(accumulate->elementwise.read_bytes, 4 * parameters);
+    ck_assert_double_eq(accumulate->elementwise.write_bytes, 2 * parameters);
+    arena_free(arena);
+}
+END_TEST
+
+START_TEST(tokens_reach_experts_as_evenly_as_whole_tokens_allow)
+{
+    struct arena *arena = check_arena_new();
+    struct plan plan = PLAN;
+    plan.sequence_tokens = 50; /* 16 experts: two get 4 tokens, the others 3 */
+    struct workload workload = {&ARCH, &plan, &FUSED};
+    struct operator_list list = operators_of(&workload, BLOCK_FEED_FORWARD, arena);
+    int seen = 0;
+    for (int64_t i = 0; i < list.count; i++) {
+        const struct kernel *kernel = &list.items[i].forward[0].kernel;
+        if (kernel->kind != KERNEL_GROUPED_GEMM)
+            continue;
+        for (int64_t expert = 0; expert < 16; expert++)
+            ck_assert_int_eq(kernel->grouped_gemm.rows[expert], expert < 2 ? 4 : 3);
+        seen++;
+    }
+    ck_assert_int_eq(seen, 2);
+    arena_free(arena);
+}
+END_TEST
+
+Suite *
+operators_suite(void)
+{
+    Suite *suite = suite_create("operators");
+    TCase *tests = tcase_create("blocks");
+    tcase_add_test(tests, forward_products_add_up_to_the_models_flop);
+    tcase_add_test(tests, backward_of_a_product_is_two_products);
+    tcase_add_test(tests, fusion_moves_fewer_bytes);
+    tcase_add_test(tests, swiglu_reads_gate_and_up_and_writes_their_product);
+    tcase_add_test(tests, accumulation_in_place_moves_six_bytes_a_parameter);
+    tcase_add_test(tests, tokens_reach_experts_as_evenly_as_whole_tokens_allow);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

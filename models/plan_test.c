@@ -1,0 +1,123 @@
+/* Are plans that cannot be refused, with words that help? */
+#include "models/plan.h"
+
+#include <string.h>
+
+#include <check.h>
+
+#include "models/run.h"
+#include "sim/base/check_arena.h"
+
+Suite *plan_suite(void);
+
+static struct arena *arena;
+static struct error_list errors;
+
+static void
+set_up(void)
+{
+    arena = check_arena_new();
+    memset(&errors, 0, sizeof errors);
+}
+
+static void
+tear_down(void)
+{
+    arena_free(arena);
+}
+
+static const struct run *
+run_with(const char *setting)
+{
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = &setting,
+                                  .setting_count = setting ? 1 : 0};
+    return run_read(&request, arena, &errors);
+}
+
+static void
+expect(const char *setting, const char *where, const char *what)
+{
+    memset(&errors, 0, sizeof errors);
+    ck_assert_ptr_null(run_with(setting));
+    ck_assert_int_eq(errors.count, 1);
+    ck_assert_str_eq(errors.items[0].where, where);
+    ck_assert_str_eq(errors.items[0].what, what);
+}
+
+/* 1,024 GPUs, nothing but data parallel: 4,096 sequences are two microbatches of two a rank. */
+START_TEST(what_a_plan_comes_to_on_its_cluster)
+{
+    const struct run *run = run_with(NULL);
+    ck_assert_ptr_nonnull(run);
+    const struct plan *plan = run->inputs.workload.plan;
+    ck_assert_int_eq(plan_data_degree(plan, run->inputs.cluster), 1024);
+    ck_assert_int_eq(plan_microbatches(plan, run->inputs.cluster), 2);
+    ck_assert_int_eq(plan_microbatch_tokens(plan), 8192);
+    ck_assert_int_eq(plan_step_tokens(plan), 16777216);
+}
+END_TEST
+
+START_TEST(a_degree_that_does_not_divide_is_named_with_one_that_does)
+{
+    expect("plan.expert=3", "--set plan.expert=3: $.expert",
+           "3 does not divide the 16 experts of zaya1-base, the nearest that does is 2");
+    expect("plan.pipeline=7", "--set plan.pipeline=7: $.pipeline",
+           "7 does not divide the 40 layers of zaya1-base, the nearest that does is 8");
+    expect("plan.tensor=5", "--set plan.tensor=5: $.tensor",
+           "5 does not divide the 8 query heads of zaya1-base, the nearest that does is 4");
+}
+END_TEST
+
+START_TEST(a_degree_that_cannot_be_lowered_yet_is_infeasible)
+{
+    expect("plan.expert=8", "--set plan.expert=8: $.expert",
+           "expert parallelism of 8 cannot be lowered by this version, wanted 1");
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+}
+END_TEST
+
+START_TEST(a_batch_that_does_not_divide_offers_the_nearest)
+{
+    expect(
+        "plan.global_batch_sequences=5000",
+        "--set plan.global_batch_sequences=5000: $.global_batch_sequences",
+        "5000 is not a multiple of 2048 (microbatch 2 x data parallel 1024), the nearest that "
+        "is: 4096");
+    expect(
+        "plan.global_batch_sequences=100",
+        "--set plan.global_batch_sequences=100: $.global_batch_sequences",
+        "100 is not a multiple of 2048 (microbatch 2 x data parallel 1024), the nearest that "
+        "is: 2048");
+}
+END_TEST
+
+START_TEST(a_sequence_beyond_the_models_positions_is_refused)
+{
+    expect("plan.sequence_tokens=8192", "--set plan.sequence_tokens=8192: $.sequence_tokens",
+           "8192 is more than the 4096 positions that zaya1-base was made for");
+}
+END_TEST
+
+START_TEST(gradients_narrower_than_the_weights_are_refused)
+{
+    expect("plan.gradient_dtype=fp8", "--set plan.gradient_dtype=fp8: $.gradient_dtype",
+           "is fp8, wanted fp32 or the compute dtype bf16");
+}
+END_TEST
+
+Suite *
+plan_suite(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tests = tcase_create("zaya1");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_a_plan_comes_to_on_its_cluster);
+    tcase_add_test(tests, a_degree_that_does_not_divide_is_named_with_one_that_does);
+    tcase_add_test(tests, a_degree_that_cannot_be_lowered_yet_is_infeasible);
+    tcase_add_test(tests, a_batch_that_does_not_divide_offers_the_nearest);
+    tcase_add_test(tests, a_sequence_beyond_the_models_positions_is_refused);
+    tcase_add_test(tests, gradients_narrower_than_the_weights_are_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,169 @@
+/* Does the program of a rank hold what the plan asks for, in order? */
+#include "models/program.h"
+
+#include <check.h>
+
+#include "models/run.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+Suite *program_suite(void);
+
+static struct arena *arena;
+
+static void
+set_up(void)
+{
+    arena = check_arena_new();
+}
+
+static void
+tear_down(void)
+{
+    arena_free(arena);
+}
+
+/* ZAYA1-base on two nodes: 16 ranks, 64 sequences, two microbatches of two each. */
+static const struct program *
+program_with(const char *const *settings, size_t count)
+{
+    struct error_list errors = {0};
+    const char *all[8] = {"plan.global_batch_sequences=64"};
+    for (size_t i = 0; i < count; i++)
+        all[i + 1] = settings[i];
+    struct run_request request = {.model = "configs/models/zaya1-base.json",
+                                  .cluster = "configs/clusters/mi300x-pollara-2.json",
+                                  .plan = "configs/plans/zaya1-base-4k.json",
+                                  .software = "configs/software/zyphra-rocm.json",
+                                  .settings = all,
+                                  .setting_count = count + 1};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    const struct program *program = program_of(&run->inputs, arena, &errors);
+    ck_assert_msg(program != NULL, "%s", errors.items[0].what);
+    return program;
+}
+
+static int64_t
+count_class(const struct program *program, enum step_class spent_on)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < program->count; i++)
+        count += program_work(program, &program->items[i], 0)->spent_on == spent_on;
+    return count;
+}
+
+/* 8.84e9 parameters, a layer 207.6e6 of them: five layers fill a bucket of 1.024e9, so the 40
+ * layers fill eight and the embedding is a ninth. */
+START_TEST(gradients_and_weights_travel_in_nine_buckets)
+{
+    const struct program *program = program_with(NULL, 0);
+    ck_assert_int_eq(count_class(program, CLASS_GRADIENT_REDUCTION), 9);
+    ck_assert_int_eq(count_class(program, CLASS_PARAMETER_GATHER), 9);
+}
+END_TEST
+
+/* All buckets together carry every parameter once: 4 bytes each up, 2 down. */
+START_TEST(buckets_add_up_to_the_parameters)
+{
+    const struct program *program = program_with(NULL, 0);
+    double reduced = 0, gathered = 0;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_work *work = program_work(program, &program->items[i], 0);
+        if (work->spent_on == CLASS_GRADIENT_REDUCTION)
+            reduced += work->collective->bytes;
+        if (work->spent_on == CLASS_PARAMETER_GATHER)
+            gathered += work->collective->bytes;
+    }
+    CHECK_NEAR(reduced, 2 * gathered, 1e-12);
+    CHECK_NEAR(gathered, 17.68e9, 0.001);
+}
+END_TEST
+
+START_TEST(an_item_waits_only_for_earlier_ones)
+{
+    const struct program *program = program_with(NULL, 0);
+    for (int64_t i = 0; i < program->count; i++) {
+        ck_assert_int_lt(program->items[i].after[0], i);
+        ck_assert_int_lt(program->items[i].after[1], i);
+    }
+}
+END_TEST
+
+/* Without overlap the first gather comes behind the last kernel of the optimizer. */
+START_TEST(without_overlap_weights_are_gathered_at_the_end)
+{
+    const char *setting = "plan.overlaps_parameter_gather=false";
+    const struct program *program = program_with(&setting, 1);
+    int64_t first_gather = -1, last_compute = -1;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_work *work = program_work(program, &program->items[i], 0);
+        if (work->spent_on == CLASS_PARAMETER_GATHER && first_gather < 0)
+            first_gather = i;
+        if (program->items[i].lane == LANE_COMPUTE)
+            last_compute = i;
+    }
+    ck_assert_int_gt(first_gather, last_compute);
+    ck_assert_int_eq(program->items[first_gather].after[0], last_compute);
+}
+END_TEST
+
+/* Overlapped, the first reduction waits for backward of layer 35, the fifth from the end. */
+START_TEST(a_reduction_waits_for_the_layer_that_fills_its_bucket)
+{
+    const struct program *program = program_with(NULL, 0);
+    int64_t first = 0;
+    while (program_work(program, &program->items[first], 0)->spent_on !=
+           CLASS_GRADIENT_REDUCTION)
+        first++;
+    const struct step_item *waited = &program->items[program->items[first].after[0]];
+    ck_assert_int_eq(waited->layer, 35);
+    ck_assert_int_eq((int)waited->phase, PHASE_BACKWARD);
+    ck_assert_int_eq(waited->microbatch, 1);
+}
+END_TEST
+
+START_TEST(replicated_optimizer_reduces_everywhere_and_gathers_nothing)
+{
+    const char *setting = "plan.zero_stage=0";
+    const struct program *program = program_with(&setting, 1);
+    ck_assert_int_eq(count_class(program, CLASS_PARAMETER_GATHER), 0);
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_work *work = program_work(program, &program->items[i], 0);
+        if (work->spent_on == CLASS_GRADIENT_REDUCTION)
+            ck_assert_int_eq((int)work->collective->kind, COLLECTIVE_ALL_REDUCE);
+    }
+    ck_assert_int_eq(program->slowest_rank, 0);
+}
+END_TEST
+
+/* Recomputation runs every layer's forward kernels once more a microbatch, nothing else. */
+START_TEST(full_recomputation_repeats_the_layers_forward)
+{
+    const char *setting = "plan.recompute=full";
+    const struct program *plain = program_with(NULL, 0);
+    const struct program *repeated = program_with(&setting, 1);
+    int64_t forward = 0;
+    for (int64_t i = 0; i < plain->count; i++)
+        forward += plain->items[i].lane == LANE_COMPUTE &&
+                   plain->items[i].phase == PHASE_FORWARD && plain->items[i].layer >= 0;
+    ck_assert_int_eq(repeated->count - plain->count, forward);
+}
+END_TEST
+
+Suite *
+program_suite(void)
+{
+    Suite *suite = suite_create("program");
+    TCase *tests = tcase_create("zaya1");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, gradients_and_weights_travel_in_nine_buckets);
+    tcase_add_test(tests, buckets_add_up_to_the_parameters);
+    tcase_add_test(tests, an_item_waits_only_for_earlier_ones);
+    tcase_add_test(tests, without_overlap_weights_are_gathered_at_the_end);
+    tcase_add_test(tests, a_reduction_waits_for_the_layer_that_fills_its_bucket);
+    tcase_add_test(tests, replicated_optimizer_reduces_everywhere_and_gathers_nothing);
+    tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

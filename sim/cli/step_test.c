@@ -1,0 +1,126 @@
+/* Is a simulated step accounted for to the picosecond, and does it move the right way? */
+#include "sim/cli/step.h"
+
+#include <string.h>
+
+#include <check.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+Suite *step_suite(void);
+
+static struct arena *arena;
+static struct error_list errors;
+
+static void
+set_up(void)
+{
+    arena = check_arena_new();
+    memset(&errors, 0, sizeof errors);
+}
+
+static void
+tear_down(void)
+{
+    arena_free(arena);
+}
+
+static const struct step *
+simulate(const char *setting, const char *another)
+{
+    const char *settings[] = {setting, another};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = (setting != NULL) + (another != NULL)};
+    const struct run *run = run_read(&request, arena, &errors);
+    return run ? step_simulate(run, RANKS_FOLDED, arena, &errors) : NULL;
+}
+
+START_TEST(the_breakdown_adds_up_to_the_step)
+{
+    const char *const settings[] = {NULL,
+                                    "plan.overlaps_gradient_reduction=false",
+                                    "plan.overlaps_parameter_gather=false",
+                                    "plan.zero_stage=0",
+                                    "plan.optimizer=adamw",
+                                    "software.host_launch_s=1e-4"};
+    for (size_t row = 0; row < sizeof settings / sizeof *settings; row++) {
+        const struct step *step = simulate(settings[row], NULL);
+        ck_assert_msg(step != NULL, "%s", errors.items[0].what);
+        int64_t sum_ps = 0;
+        for (int i = 0; i < STEP_CLASS_COUNT; i++) {
+            ck_assert_int_ge(step->class_ps[i], 0);
+            sum_ps += step->class_ps[i];
+        }
+        ck_assert_int_eq(sum_ps, step->step_ps);
+    }
+}
+END_TEST
+
+START_TEST(rates_follow_from_step_time)
+{
+    const struct step *step = simulate(NULL, NULL);
+    CHECK_NEAR(step->tokens_per_s * step->step_s, 16777216, 1e-12);
+    CHECK_NEAR(step->tokens_per_s_per_gpu * 1024, step->tokens_per_s, 1e-12);
+    CHECK_NEAR(step->mfu * 1307.4e12, step->model_flop_per_s_per_gpu, 1e-3);
+    ck_assert_double_lt(step->low_s, step->step_s);
+    ck_assert_double_gt(step->high_s, step->step_s);
+}
+END_TEST
+
+START_TEST(hiding_communication_never_costs_time)
+{
+    double hidden_s = simulate(NULL, NULL)->step_s;
+    ck_assert_double_lt(hidden_s,
+                        simulate("plan.overlaps_gradient_reduction=false", NULL)->step_s);
+    ck_assert_double_lt(hidden_s,
+                        simulate("plan.overlaps_parameter_gather=false", NULL)->step_s);
+}
+END_TEST
+
+/* Exposed alone, each bucket's reduction is what it costs: the data lane's time is the sum. */
+START_TEST(without_overlap_the_reduction_is_all_exposed)
+{
+    const struct step *step = simulate("plan.overlaps_gradient_reduction=false",
+                                       "plan.overlaps_parameter_gather=false");
+    int64_t exposed_ps = 0;
+    for (int i = CLASS_GRADIENT_REDUCTION; i <= CLASS_GRADIENT_NORM; i++)
+        exposed_ps += step->class_ps[i];
+    ck_assert_int_eq(exposed_ps, step->communication_ps);
+}
+END_TEST
+
+START_TEST(a_slow_host_shows_as_waiting_for_the_host)
+{
+    const struct step *step = simulate("software.host_launch_s=1e-4", NULL);
+    ck_assert_int_gt(step->class_ps[CLASS_HOST], step->step_ps / 4);
+    ck_assert_int_lt(simulate("software.host_launch_s=0", NULL)->class_ps[CLASS_HOST], 1);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_infeasible)
+{
+    ck_assert_ptr_null(simulate("plan.microbatch_sequences=4", "device.hbm_bytes=64e9"));
+    ck_assert_int_eq(errors.count, 1);
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "does not fit: needs"));
+}
+END_TEST
+
+Suite *
+step_suite(void)
+{
+    Suite *suite = suite_create("step");
+    TCase *tests = tcase_create("zaya1");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, the_breakdown_adds_up_to_the_step);
+    tcase_add_test(tests, rates_follow_from_step_time);
+    tcase_add_test(tests, hiding_communication_never_costs_time);
+    tcase_add_test(tests, without_overlap_the_reduction_is_all_exposed);
+    tcase_add_test(tests, a_slow_host_shows_as_waiting_for_the_host);
+    tcase_add_test(tests, what_does_not_fit_is_infeasible);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

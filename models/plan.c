@@ -92,9 +92,12 @@ static int64_t
 nearest_divisor(int64_t whole, int64_t wanted)
 {
     int64_t best = 1;
-    for (int64_t divisor = 1; divisor <= whole; divisor++)
-        if (whole % divisor == 0 && llabs(divisor - wanted) < llabs(best - wanted))
-            best = divisor;
+    for (int64_t divisor = 1; divisor * divisor <= whole; divisor++) {
+        const int64_t pair[] = {divisor, whole / divisor};
+        for (int i = 0; whole % divisor == 0 && i < 2; i++)
+            if (llabs(pair[i] - wanted) < llabs(best - wanted))
+                best = pair[i];
+    }
     return best;
 }
 
@@ -132,7 +135,7 @@ check_degree(const struct degree *degree, const struct json *object, const struc
     return true;
 }
 
-static void
+static bool
 check_degrees(const struct plan *plan, const struct json *object, const struct arch *arch,
               struct error_list *errors)
 {
@@ -142,8 +145,10 @@ check_degrees(const struct plan *plan, const struct json *object, const struct a
         {"context", plan->context, plan->sequence_tokens, "tokens of a sequence"},
         {"expert", plan->expert, arch->experts > 0 ? arch->experts : 1, "experts"},
     };
+    int faults_before = errors->count;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         check_degree(&degrees[i], object, arch, errors);
+    return errors->count == faults_before;
 }
 
 static bool
@@ -161,6 +166,20 @@ check_batch(const struct plan *plan, const struct json *object, const struct clu
                      "the nearest that is: %lld",
                      batch, share, (long long)plan->microbatch_sequences, data,
                      below > 0 && batch - below < share / 2 ? below : below + share);
+}
+
+/* Degrees that divide their model still have to divide the cluster. */
+static bool
+check_ranks(const struct plan *plan, const struct json *object, const struct cluster *cluster,
+            struct error_list *errors)
+{
+    if (cluster_gpus(cluster) % (plan->tensor * plan->pipeline * plan->context) == 0)
+        return check_batch(plan, object, cluster, errors);
+    return json_fail(object, errors,
+                     "tensor %lld x pipeline %lld x context %lld does not divide the %lld GPUs "
+                     "of %s",
+                     (long long)plan->tensor, (long long)plan->pipeline,
+                     (long long)plan->context, (long long)cluster_gpus(cluster), cluster->name);
 }
 
 static bool
@@ -183,15 +202,8 @@ plan_check(const struct plan *plan, const struct json *object, const struct arch
            const struct cluster *cluster, struct error_list *errors)
 {
     int faults_before = errors->count;
-    check_degrees(plan, object, arch, errors);
-    if (cluster_gpus(cluster) % (plan->tensor * plan->pipeline * plan->context) != 0)
-        json_fail(object, errors,
-                  "tensor %lld x pipeline %lld x context %lld does not divide "
-                  "the %lld GPUs of %s",
-                  (long long)plan->tensor, (long long)plan->pipeline, (long long)plan->context,
-                  (long long)cluster_gpus(cluster), cluster->name);
-    else
-        check_batch(plan, object, cluster, errors);
+    if (check_degrees(plan, object, arch, errors))
+        check_ranks(plan, object, cluster, errors);
     check_dtypes(plan, object, cluster, errors);
     if (arch->context_max > 0 && plan->sequence_tokens > arch->context_max)
         json_fail(place_of(object, "sequence_tokens"), errors,

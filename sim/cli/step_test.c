@@ -32,7 +32,7 @@ simulate(const char *setting, const char *another)
     const char *settings[] = {setting, another};
     struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
                                   .settings = settings,
-                                  .setting_count = (setting != NULL) + (another != NULL)};
+                                  .setting_count = (setting ? 1u : 0u) + (another ? 1u : 0u)};
     const struct run *run = run_read(&request, arena, &errors);
     return run ? step_simulate(run, RANKS_FOLDED, arena, &errors) : NULL;
 }

@@ -8,9 +8,12 @@ CC      := gcc
 endif
 BUILD   ?= build
 OPT     ?= -O2 -g
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wcast-qual \
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual \
            -Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum -Wvla \
            -Wformat=2 -Wundef -Werror
+ifeq ($(findstring clang,$(CC)),)
+WARN    += -Wdouble-promotion # clang finds one in every INFINITY
+endif
 prefix  ?= /usr/local
 SECONDS ?= 60
 JOBS    ?= $(shell nproc)

@@ -4,16 +4,24 @@
  *              └ link ─ resource 3        the links of a drain stand side by side
  *
  * Each resource keeps what its drains ask for at their top rates. As long as that fits nothing
- * else happens: a join or a leave costs a few additions a link. */
+ * else happens: a join or a leave costs a few additions a link.
+ *
+ * Filling (sharing.h) goes the same way with and without a drain until the level at which that
+ * drain stopped. So when drains only leave, those that stopped at a lower level keep their rates:
+ * they are not walked, and what they take is off the capacity that the others share. */
 #include "sim/engine/contention.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "sim/engine/sharing.h"
 
 enum { NO_LINK = 0 }; /* links are counted from 1 */
 
 static const uint32_t UNVISITED = UINT32_MAX;
+
+/* Relative: levels this near to the one from which all is filled anew are filled anew too. */
+static const double LEVEL_MARGIN = 1e-9;
 
 struct supply {
     double capacity_per_s;
@@ -28,10 +36,13 @@ struct link {
     uint32_t next, previous; /* of the same resource, or NO_LINK */
     uint32_t drain;
     uint32_t resource;
+    double amount; /* of the resource per unit of the drain's rate */
 };
 
 struct drain {
     const struct task_demand *demand;
+    double rate_per_s;
+    double level;        /* rate over weight */
     uint32_t first_link; /* as many as its demand has usages */
     bool is_visited;
 };
@@ -48,7 +59,9 @@ struct contention {
     size_t free_capacity;
     uint32_t *changed; /* resources, in the order in which they changed */
     size_t changed_count, settled_count;
+    double changed_level; /* below it rates stay as they are */
     uint32_t *group_resources;
+    double *group_left_per_s; /* by group resource: capacity that is not kept by others */
     size_t group_resource_count;
     uint32_t *group_drains;
     double *group_rates_per_s;
@@ -68,6 +81,9 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     contention->changed = arena_alloc(arena, resource_count, sizeof *contention->changed);
     contention->group_resources =
         arena_alloc(arena, resource_count, sizeof *contention->group_resources);
+    contention->group_left_per_s =
+        arena_alloc(arena, resource_count, sizeof *contention->group_left_per_s);
+    contention->changed_level = HUGE_VAL;
     contention->drains = arena_alloc(arena, drain_count, sizeof *contention->drains);
     contention->group_drains =
         arena_alloc(arena, drain_count, sizeof *contention->group_drains);
@@ -81,16 +97,25 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     return contention;
 }
 
+static void
+set_rate(struct drain *drain, double rate_per_s)
+{
+    drain->rate_per_s = rate_per_s;
+    drain->level = rate_per_s / drain->demand->weight;
+}
+
 static bool
 supply_is_short(const struct supply *supply)
 {
     return supply->asked_per_s > supply->capacity_per_s * (1 + SHARING_TOLERANCE);
 }
 
+/* From that level on the resource's drains may get other rates. */
 static void
-note_change(struct contention *contention, uint32_t resource)
+note_change(struct contention *contention, uint32_t resource, double level)
 {
     struct supply *supply = &contention->supplies[resource];
+    contention->changed_level = fmin(contention->changed_level, level * (1 - LEVEL_MARGIN));
     if (!supply->is_changed) {
         supply->is_changed = true;
         contention->changed[contention->changed_count++] = resource;
@@ -154,15 +179,19 @@ contention_join(struct contention *contention, uint32_t drain, const struct task
 {
     uint32_t first = take_links(contention, demand->usage_count);
     contention->drains[drain] = (struct drain){.demand = demand, .first_link = first};
+    set_rate(&contention->drains[drain], demand->top_rate_per_s);
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_base + demand->usages[i].resource;
         assert(resource >= resource_base &&
                resource < task_graph_resource_count(contention->graph));
         struct supply *supply = &contention->supplies[resource];
-        insert_link(contention, first + i, (struct link){.drain = drain, .resource = resource});
+        insert_link(contention, first + i,
+                    (struct link){.drain = drain,
+                                  .resource = resource,
+                                  .amount = demand->usages[i].amount});
         supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
         if (supply_is_short(supply)) {
-            note_change(contention, resource);
+            note_change(contention, resource, 0);
         }
     }
 }
@@ -181,7 +210,7 @@ contention_leave(struct contention *contention, uint32_t drain)
             supply->asked_per_s = 0; /* ends what rounding has left */
         }
         if (supply->is_shared) {
-            note_change(contention, resource);
+            note_change(contention, resource, contention->drains[drain].level);
         }
     }
     give_links_back(contention, first, demand->usage_count);
@@ -194,8 +223,7 @@ add_up_anew(const struct contention *contention, struct supply *supply)
     supply->asked_per_s = 0;
     for (uint32_t i = supply->first_link; i != NO_LINK; i = contention->links[i].next) {
         const struct drain *drain = &contention->drains[contention->links[i].drain];
-        supply->asked_per_s +=
-            drain->demand->usages[i - drain->first_link].amount * drain->demand->top_rate_per_s;
+        supply->asked_per_s += contention->links[i].amount * drain->demand->top_rate_per_s;
     }
 }
 
@@ -215,8 +243,8 @@ visit_resource(struct contention *contention, uint32_t resource)
         return;
     }
     supply->is_shared = supply_is_short(supply);
-    supply->visit = sharing_add_resource(contention->sharing, supply->capacity_per_s);
-    contention->group_resources[contention->group_resource_count++] = resource;
+    supply->visit = (uint32_t)contention->group_resource_count++;
+    contention->group_resources[supply->visit] = resource;
 }
 
 static void
@@ -233,18 +261,31 @@ visit_drain(struct contention *contention, uint32_t index)
     }
 }
 
+/* Visits the drains of a resource that may change; returns what they may have together. */
+static double
+visit_drains_of(struct contention *contention, const struct supply *supply)
+{
+    double left_per_s = supply->capacity_per_s;
+    for (uint32_t i = supply->first_link; i != NO_LINK; i = contention->links[i].next) {
+        const struct drain *drain = &contention->drains[contention->links[i].drain];
+        if (drain->level >= contention->changed_level) {
+            visit_drain(contention, contention->links[i].drain);
+        } else {
+            left_per_s -= contention->links[i].amount * drain->rate_per_s;
+        }
+    }
+    return left_per_s;
+}
+
 static void
 gather_group(struct contention *contention, uint32_t root)
 {
-    sharing_clear(contention->sharing);
     contention->group_resource_count = 0;
     contention->group_drain_count = 0;
     visit_resource(contention, root);
     for (size_t at = 0; at < contention->group_resource_count; at++) {
-        uint32_t link = contention->supplies[contention->group_resources[at]].first_link;
-        for (; link != NO_LINK; link = contention->links[link].next) {
-            visit_drain(contention, contention->links[link].drain);
-        }
+        const struct supply *supply = &contention->supplies[contention->group_resources[at]];
+        contention->group_left_per_s[at] = visit_drains_of(contention, supply);
     }
 }
 
@@ -276,12 +317,18 @@ forget_visits(struct contention *contention)
 static void
 rate_group(struct contention *contention)
 {
+    sharing_clear(contention->sharing, contention->changed_level);
+    for (size_t i = 0; i < contention->group_resource_count; i++) {
+        (void)sharing_add_resource(contention->sharing, contention->group_left_per_s[i]);
+    }
     for (size_t i = 0; i < contention->group_drain_count; i++) {
         ask_for(contention, &contention->drains[contention->group_drains[i]]);
     }
     sharing_solve(contention->sharing);
     for (uint32_t i = 0; i < contention->group_drain_count; i++) {
-        contention->group_rates_per_s[i] = sharing_rate_per_s(contention->sharing, i);
+        double rate_per_s = sharing_rate_per_s(contention->sharing, i);
+        contention->group_rates_per_s[i] = rate_per_s;
+        set_rate(&contention->drains[contention->group_drains[i]], rate_per_s);
     }
 }
 
@@ -306,5 +353,6 @@ contention_settle(struct contention *contention, struct contention_group *group)
     }
     contention->settled_count = 0;
     contention->changed_count = 0;
+    contention->changed_level = HUGE_VAL;
     return false;
 }

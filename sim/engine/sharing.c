@@ -74,8 +74,9 @@ sharing_new(struct arena *arena)
 }
 
 void
-sharing_clear(struct sharing *sharing)
+sharing_clear(struct sharing *sharing, double level)
 {
+    sharing->level = level;
     sharing->taker_count = 0;
     sharing->resource_count = 0;
     sharing->usage_count = 0;
@@ -84,7 +85,6 @@ sharing_clear(struct sharing *sharing)
 uint32_t
 sharing_add_resource(struct sharing *sharing, double capacity_per_s)
 {
-    assert(capacity_per_s > 0);
     sharing->resources =
         arena_grow(sharing->arena, sharing->resources, sharing->resource_count + 1,
                    &sharing->resource_capacity, sizeof *sharing->resources);
@@ -331,7 +331,6 @@ sharing_solve(struct sharing *sharing)
     end_lists(sharing);
     fill_shares(sharing);
     fill_stops(sharing);
-    sharing->level = 0;
     sharing->rising_count = sharing->taker_count;
     while (sharing->rising_count > 0) {
         take_first_stop(sharing);

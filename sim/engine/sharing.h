@@ -18,10 +18,12 @@ struct sharing;
 
 struct sharing *sharing_new(struct arena *arena);
 
-/* Forgets all takers and resources. */
-void sharing_clear(struct sharing *sharing);
+/* Forgets all takers and resources. The takers to come are known to reach `level` (rate over
+ * weight) at least, or their top rates: 0 where nothing is known. */
+void sharing_clear(struct sharing *sharing, double level);
 
-/* Each returns the index of what it added, counting from 0; numbers are > 0. */
+/* Each returns the index of what it added, counting from 0. A capacity is what these takers may
+ * have together; a top rate, a weight and an amount are > 0. */
 uint32_t sharing_add_resource(struct sharing *sharing, double capacity_per_s);
 uint32_t sharing_add_taker(struct sharing *sharing, double top_rate_per_s, double weight);
 /* The last taker added uses `amount` of the resource per unit of its rate. */

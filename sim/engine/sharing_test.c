@@ -133,13 +133,25 @@ START_TEST(a_cleared_question_has_no_memory)
 {
     struct sharing *sharing = sharing_new(arena);
     for (int round = 0; round < 3; round++) {
-        sharing_clear(sharing);
+        sharing_clear(sharing, 0);
         uint32_t link = sharing_add_resource(sharing, 10);
         uint32_t a = add_taker_of_one(sharing, UNBOUNDED, 1, link);
         (void)add_taker_of_one(sharing, UNBOUNDED, 1, link);
         sharing_solve(sharing);
         ck_assert(sharing_rate_per_s(sharing, a) == 5);
     }
+}
+END_TEST
+
+/* Alone on 10 a taker of weight 2 reaches level 5; it was known to reach 4. */
+START_TEST(a_level_known_to_be_reached_changes_nothing)
+{
+    struct sharing *sharing = sharing_new(arena);
+    sharing_clear(sharing, 4);
+    uint32_t link = sharing_add_resource(sharing, 10);
+    uint32_t a = add_taker_of_one(sharing, UNBOUNDED, 2, link);
+    sharing_solve(sharing);
+    ck_assert(sharing_rate_per_s(sharing, a) == 10);
 }
 END_TEST
 
@@ -191,7 +203,7 @@ add_usages(struct sharing *sharing, const struct question *q, size_t taker)
 static void
 solve(struct sharing *sharing, struct question *q)
 {
-    sharing_clear(sharing);
+    sharing_clear(sharing, 0);
     for (size_t r = 0; r < q->resource_count; r++) {
         (void)sharing_add_resource(sharing, q->capacity[r]);
     }
@@ -301,6 +313,7 @@ sharing_suite(void)
     tcase_add_test(facts, a_taker_of_nothing_runs_at_its_top_rate);
     tcase_add_test(facts, rounding_is_no_shortage);
     tcase_add_test(facts, a_cleared_question_has_no_memory);
+    tcase_add_test(facts, a_level_known_to_be_reached_changes_nothing);
     tcase_add_test(facts, everyone_is_at_the_top_or_has_a_bottleneck);
     tcase_add_test(facts, doubling_everything_doubles_the_rates);
     suite_add_tcase(suite, facts);

@@ -25,7 +25,7 @@ void canvas_free(struct canvas *canvas);
 void canvas_set_size(struct canvas *canvas, double width_pt, double height_pt);
 double canvas_width_pt(const struct canvas *canvas);
 double canvas_height_pt(const struct canvas *canvas);
-/* Stands in the PDF's properties. */
+/* Stands in the PDF's properties and is the SVG's <title>. */
 void canvas_set_title(struct canvas *canvas, const char *title);
 struct arena *canvas_arena(const struct canvas *canvas);
 

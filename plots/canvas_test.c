@@ -111,6 +111,19 @@ START_TEST(a_png_has_two_dots_a_css_pixel)
 }
 END_TEST
 
+START_TEST(an_svg_says_its_title)
+{
+    struct error_list errors = {0};
+    struct text svg = text_new(arena);
+    canvas_set_title(canvas, "a < b & c");
+    canvas_fill(canvas, (struct canvas_box){0, 0, 1, 1}, 0);
+    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+    ck_assert(strstr(svg.bytes, ">\n<title>a &lt; b &amp; c</title>\n<") != NULL);
+    ck_assert_uint_eq(strlen(svg.bytes), svg.length);
+    ck_assert_str_eq(svg.bytes + svg.length - 7, "</svg>\n");
+}
+END_TEST
+
 START_TEST(another_ending_is_refused)
 {
     static const char *const paths[] = {"step.gif", "", "svg", "a.SVG", "x.png.txt"};
@@ -176,6 +189,7 @@ canvas_suite(void)
     tcase_add_test(tests, the_list_reads_as_it_was_drawn);
     tcase_add_test(tests, each_format_begins_as_it_must_and_repeats_byte_for_byte);
     tcase_add_test(tests, a_png_has_two_dots_a_css_pixel);
+    tcase_add_test(tests, an_svg_says_its_title);
     tcase_add_test(tests, another_ending_is_refused);
     tcase_add_test(tests, too_large_a_picture_is_an_error);
     tcase_add_test(tests, text_that_is_not_text_is_made_so);

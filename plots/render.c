@@ -350,6 +350,23 @@ settle_surface_ids(struct text *svg, size_t begin)
     }
 }
 
+/* The title as an element, which readers aloud say and browsers show; cairo writes none. */
+static void
+insert_svg_title(struct text *svg, size_t begin, const char *title)
+{
+    const char *root = strstr(svg->bytes + begin, "<svg");
+    const char *root_end = root != NULL ? strchr(root, '>') : NULL;
+    if (root_end == NULL || title[0] == '\0')
+        return;
+    char *escaped = g_markup_escape_text(title, -1);
+    const char *element = arena_format(svg->arena, "\n<title>%s</title>", escaped);
+    g_free(escaped);
+    size_t at = (size_t)(root_end + 1 - svg->bytes), tail = svg->length - at;
+    text_append(svg, element, strlen(element));
+    memmove(svg->bytes + at + strlen(element), svg->bytes + at, tail);
+    memcpy(svg->bytes + at, element, strlen(element));
+}
+
 bool
 render_write(const struct display_list *list, const struct render_fonts *fonts,
              enum render_format format, struct text *out)
@@ -365,7 +382,9 @@ render_write(const struct display_list *list, const struct render_fonts *fonts,
     if (status == CAIRO_STATUS_SUCCESS)
         status = cairo_surface_status(surface);
     cairo_surface_destroy(surface);
-    if (status == CAIRO_STATUS_SUCCESS && format == RENDER_SVG)
+    if (status == CAIRO_STATUS_SUCCESS && format == RENDER_SVG) {
         settle_surface_ids(out, begin);
+        insert_svg_title(out, begin, list->title);
+    }
     return status == CAIRO_STATUS_SUCCESS;
 }

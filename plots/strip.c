@@ -109,14 +109,18 @@ static void
 write_values(struct strip *strip, struct arena *arena)
 {
     double *shown = arena_alloc(arena, strip->count, sizeof *shown);
-    for (size_t i = 0; i < strip->count; i++)
+    double *percent = arena_alloc(arena, strip->count, sizeof *percent);
+    for (size_t i = 0; i < strip->count; i++) {
         shown[i] = strip->items[i].seconds / strip->unit_s;
+        percent[i] = 100.0 * strip->items[i].seconds / strip->total_s;
+    }
     strip_round(arena, shown, strip->count, pow(10.0, -strip->decimals));
+    strip_round(arena, percent, strip->count, 0.1);
     for (size_t i = 0; i < strip->count; i++) {
         struct part *part = &strip->items[i];
         strip->total_shown += shown[i];
         snprintf(part->value, sizeof part->value, "%.*f %s · %.1f %%", strip->decimals,
-                 shown[i], strip->unit, 100.0 * part->seconds / strip->total_s);
+                 shown[i], strip->unit, percent[i]);
     }
 }
 

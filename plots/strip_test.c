@@ -62,6 +62,24 @@ START_TEST(pieces_are_drawn_to_scale_in_one_unit)
 }
 END_TEST
 
+/* A third each: 33.3 % three times would be 99.9 %, 333 ms three times 999 ms. */
+START_TEST(printed_times_and_percentages_add_up)
+{
+    struct arena *arena = arena_new(&policy);
+    const struct timeline_piece pieces[] = {{"a", 1.0 / 3.0, STYLE_FORWARD, 0.0},
+                                            {"b", 1.0 / 3.0, STYLE_BACKWARD, 0.0},
+                                            {"c", 1.0 / 3.0, STYLE_OPTIMIZER, 0.0}};
+    const struct timeline timeline = {.pieces = pieces, .piece_count = 3};
+    const char *dump = drawn(arena, &timeline, 600.0);
+    ck_assert(strstr(dump, "'1000 ms'") != NULL);
+    const char *first = strstr(dump, "'334 ms · 33.4 %'");
+    const char *second = strstr(dump, "'333 ms · 33.3 %'");
+    ck_assert(first != NULL && second != NULL);
+    ck_assert(strstr(second + 1, "'333 ms · 33.3 %'") != NULL);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(what_is_no_length_of_time_is_left_out)
 {
     struct arena *arena = arena_new(&policy);
@@ -103,6 +121,7 @@ strip_suite(void)
     TCase *tests = tcase_create("strip");
     tcase_add_test(tests, rounded_parts_add_up_to_the_rounded_sum);
     tcase_add_test(tests, pieces_are_drawn_to_scale_in_one_unit);
+    tcase_add_test(tests, printed_times_and_percentages_add_up);
     tcase_add_test(tests, what_is_no_length_of_time_is_left_out);
     tcase_add_test(tests, thin_parts_are_named_below_with_a_line);
     suite_add_tcase(suite, tests);

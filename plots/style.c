@@ -24,9 +24,9 @@ static const struct slot_style slots[STYLE_SLOT_COUNT] = {
     [STYLE_TENSOR_PARALLEL] = {0xCC79A7, "tensor-parallel communication"},
     [STYLE_OPTIMIZER] = {0x009E73, "optimizer"},
     [STYLE_BUBBLE] = {0xEDEDED, "waiting"},
-    [STYLE_HOST] = {0x666666, "host"},
+    [STYLE_HOST] = {0xBDBDBD, "host"},
     [STYLE_MEASURED] = {0x000000, "measured"},
-    [STYLE_OTHER] = {0xBDBDBD, "other"},
+    [STYLE_OTHER] = {0x666666, "other"},
 };
 
 uint32_t

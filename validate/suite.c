@@ -1,0 +1,146 @@
+/* Reads the file of error tables and their limits. */
+#include "validate/suite.h"
+
+#include <string.h>
+
+#include "validate/split.h"
+
+/* What the keys of one table are before paths and limits are looked at. */
+struct table_reading {
+    struct suite_table table;
+    const struct json *measured;
+    const struct json *limits;
+};
+
+static const struct json_field table_fields[] = {
+    {.key = "title",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct table_reading, table.title)},
+    {.key = "device",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct table_reading, table.device),
+     .flags = JSON_OPTIONAL},
+    {.key = "cluster",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct table_reading, table.cluster),
+     .flags = JSON_OPTIONAL},
+    {.key = "small_s",
+     .type = JSON_FIELD_REAL,
+     .offset = offsetof(struct table_reading, table.small_s),
+     .flags = JSON_OPTIONAL,
+     .minimum = 0,
+     .maximum = 1e6},
+    {.key = "large_s",
+     .type = JSON_FIELD_REAL,
+     .offset = offsetof(struct table_reading, table.large_s),
+     .flags = JSON_OPTIONAL,
+     .minimum = 0,
+     .maximum = 1e6},
+    {.key = "seed",
+     .type = JSON_FIELD_INTEGER,
+     .offset = offsetof(struct table_reading, table.seed),
+     .flags = JSON_OPTIONAL,
+     .minimum = 0,
+     .maximum = 1e15},
+    {.key = "measured",
+     .type = JSON_FIELD_VALUE,
+     .offset = offsetof(struct table_reading, measured)},
+    {.key = "mape_fraction_max",
+     .type = JSON_FIELD_VALUE,
+     .offset = offsetof(struct table_reading, limits),
+     .flags = JSON_OPTIONAL},
+};
+
+static const struct json_object_type table_type = {
+    .noun = "an error table",
+    .fields = table_fields,
+    .field_count = sizeof table_fields / sizeof table_fields[0],
+};
+
+struct suite_table
+suite_table_new(void)
+{
+    return (struct suite_table){
+        .title = "",
+        .device = "",
+        .cluster = "",
+        .small_s = 10e-6,
+        .large_s = 100e-6,
+        .seed = SPLIT_SEED_DEFAULT,
+    };
+}
+
+const char *
+suite_path_beside(const char *file, const char *path, struct arena *arena)
+{
+    const char *slash = strrchr(file, '/');
+    if (*path == '/')
+        return path;
+    if (slash == NULL)
+        return arena_format(arena, "./%s", path); /* "-" would be standard input */
+    return arena_format(arena, "%.*s/%s", (int)(slash - file), file, path);
+}
+
+static bool
+read_lists(const struct json *measured, struct suite_table *table, struct arena *arena,
+           struct error_list *errors)
+{
+    size_t count = json_count(measured);
+    if (json_kind(measured) != JSON_KIND_ARRAY || count == 0)
+        return json_fail(measured, errors, "wanted an array of paths of measured lists");
+    const char **lists = arena_alloc(arena, count, sizeof *lists);
+    for (size_t i = 0; i < count; i++) {
+        const struct json *path = json_element(measured, i);
+        if (json_kind(path) != JSON_KIND_STRING)
+            return json_fail(path, errors, "wanted the path of a measured list");
+        lists[i] = suite_path_beside(json_file_name(path), json_as_string(path), arena);
+    }
+    table->lists = lists;
+    table->list_count = count;
+    return true;
+}
+
+static bool
+read_table(const struct json *object, struct suite_table *table, struct arena *arena,
+           struct error_list *errors)
+{
+    struct table_reading reading = {.table = suite_table_new()};
+    if (!json_read_object(object, &table_type, &reading, errors))
+        return false;
+    *table = reading.table;
+    if (*table->device == '\0' && *table->cluster == '\0')
+        return json_fail(object, errors, "neither device nor cluster, wanted what to price by");
+    if (table->small_s > table->large_s)
+        return json_fail(object, errors, "small_s %g is over large_s %g", table->small_s,
+                         table->large_s);
+    const char *file = json_file_name(object);
+    if (*table->device != '\0')
+        table->device = suite_path_beside(file, table->device, arena);
+    if (*table->cluster != '\0')
+        table->cluster = suite_path_beside(file, table->cluster, arena);
+    if (!read_lists(reading.measured, table, arena, errors))
+        return false;
+    return reading.limits == NULL ||
+           tolerance_read(&table->tolerances, reading.limits, arena, errors);
+}
+
+bool
+suite_read(struct suite *suite, const struct json *object, struct arena *arena,
+           struct error_list *errors)
+{
+    const struct json *tables = NULL;
+    const struct json_field field = {.key = "tables", .type = JSON_FIELD_VALUE};
+    const struct json_object_type type = {
+        .noun = "a suite", .fields = &field, .field_count = 1};
+    if (!json_read_object(object, &type, &tables, errors))
+        return false;
+    if (json_kind(tables) != JSON_KIND_ARRAY || json_count(tables) == 0)
+        return json_fail(tables, errors, "wanted an array of error tables");
+    suite->count = json_count(tables);
+    suite->tables = arena_alloc(arena, suite->count, sizeof *suite->tables);
+    bool is_right = true;
+    for (size_t i = 0; i < suite->count; i++)
+        if (!read_table(json_element(tables, i), &suite->tables[i], arena, errors))
+            is_right = false;
+    return is_right;
+}

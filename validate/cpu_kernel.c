@@ -1,0 +1,251 @@
+/* Which kernels the CPU runs, and their operands. */
+#include "validate/cpu_kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "validate/cpu_check.h"
+#include "validate/cpu_run.h"
+
+static const double LINE_BYTES = 64; /* of a cache line */
+
+static void
+add_operand(struct cpu_kernel *cpu, double count, enum cpu_fill fill)
+{
+    cpu->operands[cpu->operand_count++] = (struct cpu_operand){count, fill, 0};
+}
+
+static void
+add_index(struct cpu_kernel *cpu, double count, int64_t index_end)
+{
+    cpu->operands[cpu->operand_count++] =
+        (struct cpu_operand){count, CPU_FILL_INDEX, index_end};
+}
+
+static bool
+find_gemm(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    const struct gemm *gemm = &cpu->kernel.gemm;
+    double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k,
+           batch = (double)gemm->batch;
+    add_operand(cpu, batch * m * k, CPU_FILL_SIGNED);
+    add_operand(cpu, batch * k * n, CPU_FILL_SIGNED);
+    add_operand(cpu, batch * m * n, CPU_FILL_ZERO);
+    cpu->run = cpu_run_gemm;
+    cpu->check = cpu_check_gemm;
+    return true;
+}
+
+/* The elementwise operations that have code, and their traffic in fp32. */
+struct cpu_op {
+    const char *name;
+    int64_t launches;
+    int inputs, reads, writes; /* arrays of `elements`; reads and writes over all launches */
+    void (*run)(const struct kernel *kernel, const union cpu_array *operands);
+};
+
+static const struct cpu_op ops[] = {
+    {"copy", 1, 1, 1, 1, cpu_run_copy_elements}, {"add", 1, 2, 2, 1, cpu_run_add},
+    {"gelu", 1, 1, 1, 1, cpu_run_gelu},          {"silu_mul", 1, 2, 2, 1, cpu_run_silu_mul},
+    {"silu_mul", 2, 2, 3, 2, cpu_run_silu_mul},
+};
+
+static bool
+op_is(const struct cpu_op *op, const struct elementwise *elementwise)
+{
+    double array_bytes = (double)elementwise->elements * sizeof(float);
+    return strcmp(op->name, elementwise->op) == 0 && op->launches == elementwise->launches &&
+           op->reads * array_bytes == elementwise->read_bytes &&
+           op->writes * array_bytes == elementwise->write_bytes;
+}
+
+static bool
+find_elementwise(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    const struct elementwise *elementwise = &cpu->kernel.elementwise;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        if (!op_is(&ops[i], elementwise))
+            continue;
+        for (int input = 0; input < ops[i].inputs; input++)
+            add_operand(cpu, (double)elementwise->elements, CPU_FILL_SIGNED);
+        for (int output = 0; output < ops[i].writes; output++)
+            add_operand(cpu, (double)elementwise->elements, CPU_FILL_ZERO);
+        cpu->run = ops[i].run;
+        cpu->check = cpu_check_elementwise;
+        return true;
+    }
+    return error_add(errors, ERROR_INPUT, "",
+                     "the CPU has no elementwise op \"%s\" of these bytes and launches",
+                     elementwise->op);
+}
+
+static bool
+find_rms_norm(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double width = (double)cpu->kernel.rows_by_width.width;
+    double elements = (double)cpu->kernel.rows_by_width.rows * width;
+    bool is_forward = cpu->kernel.direction == DIRECTION_FORWARD;
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, width, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, is_forward ? CPU_FILL_ZERO : CPU_FILL_SIGNED);
+    if (!is_forward) {
+        add_operand(cpu, elements, CPU_FILL_ZERO);
+        add_operand(cpu, width, CPU_FILL_ZERO);
+    }
+    cpu->run = is_forward ? cpu_run_rms_norm : cpu_run_rms_norm_backward;
+    cpu->check = cpu_check_rms_norm;
+    return true;
+}
+
+static bool
+find_softmax(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double elements =
+        (double)cpu->kernel.rows_by_width.rows * (double)cpu->kernel.rows_by_width.width;
+    bool is_forward = cpu->kernel.direction == DIRECTION_FORWARD;
+    add_operand(cpu, elements, is_forward ? CPU_FILL_SIGNED : CPU_FILL_POSITIVE);
+    if (!is_forward)
+        add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, CPU_FILL_ZERO);
+    cpu->run = is_forward ? cpu_run_softmax : cpu_run_softmax_backward;
+    cpu->check = cpu_check_softmax;
+    return true;
+}
+
+/* gather and scatter_add: as many rows on one side as on the other, in random order */
+static bool
+find_moved_rows(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double rows = (double)cpu->kernel.rows_by_width.rows;
+    double elements = rows * (double)cpu->kernel.rows_by_width.width;
+    bool is_gather = cpu->kernel.kind == KERNEL_GATHER;
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, rows, CPU_FILL_PERMUTATION);
+    add_operand(cpu, elements, is_gather ? CPU_FILL_ZERO : CPU_FILL_SIGNED);
+    cpu->run = is_gather ? cpu_run_gather : cpu_run_scatter_add;
+    cpu->check = is_gather ? cpu_check_gather : cpu_check_scatter_add;
+    return true;
+}
+
+static bool
+find_transpose(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double elements =
+        (double)cpu->kernel.rows_by_width.rows * (double)cpu->kernel.rows_by_width.width;
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, CPU_FILL_ZERO);
+    cpu->run = cpu_run_transpose;
+    cpu->check = cpu_check_transpose;
+    return true;
+}
+
+static bool
+find_top_k(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double rows = (double)cpu->kernel.top_k.rows;
+    add_operand(cpu, rows * (double)cpu->kernel.top_k.experts, CPU_FILL_SIGNED);
+    add_operand(cpu, rows * (double)cpu->kernel.top_k.k, CPU_FILL_ZERO);
+    add_operand(cpu, rows * (double)cpu->kernel.top_k.k, CPU_FILL_ZERO);
+    cpu->run = cpu_run_top_k;
+    cpu->check = cpu_check_top_k;
+    return true;
+}
+
+static bool
+find_cross_entropy(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double rows = (double)cpu->kernel.cross_entropy.rows;
+    double elements = rows * (double)cpu->kernel.cross_entropy.vocab;
+    bool is_forward = cpu->kernel.direction == DIRECTION_FORWARD;
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_index(cpu, rows, cpu->kernel.cross_entropy.vocab);
+    add_operand(cpu, is_forward ? rows : elements, CPU_FILL_ZERO);
+    cpu->run = is_forward ? cpu_run_cross_entropy : cpu_run_cross_entropy_backward;
+    cpu->check = cpu_check_cross_entropy;
+    return true;
+}
+
+static bool
+find_adamw(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    double parameters = (double)cpu->kernel.adamw.parameters;
+    add_operand(cpu, parameters, CPU_FILL_SIGNED);
+    add_operand(cpu, parameters, CPU_FILL_SIGNED);
+    add_operand(cpu, parameters, CPU_FILL_SIGNED);
+    add_operand(cpu, parameters, CPU_FILL_POSITIVE);
+    cpu->run = cpu_run_adamw;
+    cpu->check = cpu_check_adamw;
+    return true;
+}
+
+static bool
+find_copy(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    const struct copy *copy = &cpu->kernel.copy;
+    if (copy->from != COPY_HBM || copy->to != COPY_HBM)
+        return error_add(errors, ERROR_INPUT, "",
+                         "the CPU's own memory is all it has: wanted a copy from hbm to hbm");
+    double elements = copy->bytes / sizeof(float);
+    if (elements != floor(elements))
+        return error_add(errors, ERROR_INPUT, "", "wanted a copy of a multiple of four bytes");
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, CPU_FILL_ZERO);
+    cpu->run = cpu_run_copy;
+    cpu->check = cpu_check_copy;
+    return true;
+}
+
+typedef bool finder(struct cpu_kernel *cpu, struct error_list *errors);
+
+/* The kinds without an entry have no code here. */
+static finder *const finders[KERNEL_KIND_COUNT] = {
+    [KERNEL_GEMM] = find_gemm,
+    [KERNEL_ELEMENTWISE] = find_elementwise,
+    [KERNEL_RMS_NORM] = find_rms_norm,
+    [KERNEL_SOFTMAX] = find_softmax,
+    [KERNEL_GATHER] = find_moved_rows,
+    [KERNEL_SCATTER_ADD] = find_moved_rows,
+    [KERNEL_TRANSPOSE] = find_transpose,
+    [KERNEL_TOP_K] = find_top_k,
+    [KERNEL_CROSS_ENTROPY] = find_cross_entropy,
+    [KERNEL_ADAMW] = find_adamw,
+    [KERNEL_COPY] = find_copy,
+};
+
+bool
+cpu_kernel_find(struct cpu_kernel *cpu, const struct kernel *kernel, struct error_list *errors)
+{
+    *cpu = (struct cpu_kernel){.kernel = *kernel};
+    if (finders[kernel->kind] == NULL)
+        return error_add(errors, ERROR_INPUT, "", "the CPU has no code for %s",
+                         kernel_kind_name(kernel->kind));
+    if (kernel->kind != KERNEL_COPY && kernel->dtype != DTYPE_FP32)
+        return error_add(errors, ERROR_INPUT, "", "the CPU runs fp32, not %s",
+                         dtype_name(kernel->dtype));
+    return finders[kernel->kind](cpu, errors);
+}
+
+double
+cpu_kernel_bytes(const struct cpu_kernel *cpu)
+{
+    double bytes = 0;
+    for (int i = 0; i < cpu->operand_count; i++)
+        bytes += ceil(cpu->operands[i].count * sizeof(float) / LINE_BYTES) * LINE_BYTES;
+    return bytes;
+}
+
+double
+cpu_error_fraction(const struct cpu_error *error)
+{
+    if (error->reference_squared == 0)
+        return error->difference_squared == 0 ? 0 : (double)INFINITY;
+    return sqrt(error->difference_squared / error->reference_squared);
+}

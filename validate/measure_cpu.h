@@ -1,0 +1,41 @@
+/* Measures one kernel on this machine's CPU: fresh random operands, a check, then the time. */
+#ifndef VALIDATE_MEASURE_CPU_H
+#define VALIDATE_MEASURE_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hw/kernel.h"
+#include "sim/base/arena.h"
+#include "sim/base/error.h"
+#include "validate/measure_times.h"
+
+struct measure_cpu_options {
+    struct measure_effort effort;
+    double cache_bytes;  /* of the last cache: operands rotate through more than this */
+    double memory_bytes; /* the most that all operands may take */
+    uint64_t seed;       /* of the operands' random values */
+};
+
+struct measure_cpu_result {
+    struct measure_times times;
+    int64_t operand_sets;
+    double error_fraction; /* norm(result - reference) / norm(reference), reference in fp64 */
+};
+
+/* What this machine has: its last cache, half of its memory; two warm-ups, 5 to 200 repeats,
+ * half a second. */
+struct measure_cpu_options measure_cpu_options_new(void);
+
+/* "OpenBLAS 0.3.21 ...", in the arena; and "Intel(R) Xeon(R) Processor, 1 thread". */
+const char *measure_cpu_library(struct arena *arena);
+const char *measure_cpu_device(struct arena *arena);
+
+/* Runs on one thread. False after adding ERROR_INPUT: no code for this kernel, too large for
+ * the memory, or a wrong result, which is never timed. Keeps nothing in the arena that the
+ * caller needs: a fresh arena a kernel bounds the memory. */
+bool measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,
+                 struct measure_cpu_result *result, struct arena *arena,
+                 struct error_list *errors);
+
+#endif

@@ -1,0 +1,246 @@
+/* measure: runs a list of kernels on this machine and prints it with the times that they took.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw/kernel.h"
+#include "sim/base/json.h"
+#include "sim/base/json_writer.h"
+#include "sim/base/text.h"
+#include "sim/base/units.h"
+#include "validate/measure_cpu.h"
+
+/* As stepcast's own (sim/cli/command.h). */
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_NOT_ALL = 1,
+    EXIT_USAGE = 2,
+    EXIT_BAD_INPUT = 3,
+    EXIT_IO = 5,
+};
+
+static const char help[] =
+    "measure: runs a list of kernels on this machine's CPU, one thread, fp32\n"
+    "\n"
+    "  measure [--seconds S] [--cache-bytes N] [--memory-bytes N] [--seed N] LIST.jsonl\n"
+    "\n"
+    "LIST holds one kernel a line, {\"kernel\": \"gemm\", \"m\": 512, ...}; \"-\" is standard "
+    "input.\n"
+    "Each is checked against a calculation in double precision, then timed on operands that\n"
+    "rotate through more than the last cache. The line comes back on standard output with\n"
+    "measured_s (median), measured_min_s, measured_max_s, measured_repeats, measured_device "
+    "and\n"
+    "library. A kernel that cannot be run is named on standard error and left out.\n"
+    "\n"
+    "  --seconds S       time for the repeats of one kernel (0.5); five repeats at least\n"
+    "  --cache-bytes N   size of the last cache (what the system says)\n"
+    "  --memory-bytes N  most memory for operands (half of the machine's)\n"
+    "  --seed N          of the random operands (1)\n"
+    "\n"
+    "Exit codes: 0 every line measured, 1 some not, 2 usage, 3 a line is no kernel, 5 I/O.\n";
+
+struct program {
+    struct measure_cpu_options options;
+    const char *path;
+    const char *device, *library;
+    int line;
+    int status; /* the gravest so far */
+};
+
+static void
+out_of_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    fprintf(stderr, "measure: no memory for %zu bytes\n", wanted_bytes);
+    exit(EXIT_IO);
+}
+
+static const struct arena_policy policy = {.out_of_memory = out_of_memory};
+
+static void
+report(struct program *program, const struct error_list *errors, int status)
+{
+    for (int i = 0; i < error_list_kept(errors); i++) {
+        const struct error *error = &errors->items[i];
+        if (*error->where != '\0')
+            fprintf(stderr, "measure: %s: %s\n", error->where, error->what);
+        else
+            fprintf(stderr, "measure: %s:%d: %s\n", program->path, program->line, error->what);
+    }
+    if (status > program->status)
+        program->status = status;
+}
+
+/* The question's own keys, but not the times that it may have brought. */
+static void
+write_question(struct json_writer *writer, const struct json *question)
+{
+    for (size_t i = 0; i < json_count(question); i++) {
+        const char *key = json_key(question, i);
+        if (strncmp(key, "measured_", strlen("measured_")) == 0 ||
+            strcmp(key, "library") == 0 || strcmp(key, "source") == 0)
+            continue;
+        json_write_key(writer, key);
+        json_write_value(writer, json_member(question, key));
+    }
+}
+
+static void
+write_answer(const struct program *program, const struct json *question,
+             const struct measure_cpu_result *result, struct text *out)
+{
+    struct json_writer writer = json_writer_new(out, false);
+    json_write_begin_object(&writer);
+    write_question(&writer, question);
+    json_write_real_at(&writer, "measured_s", result->times.median_s);
+    json_write_real_at(&writer, "measured_min_s", result->times.min_s);
+    json_write_real_at(&writer, "measured_max_s", result->times.max_s);
+    json_write_integer_at(&writer, "measured_repeats", result->times.repeats);
+    json_write_real_at(&writer, "measured_error_fraction", result->error_fraction);
+    json_write_string_at(&writer, "measured_device", program->device);
+    json_write_string_at(&writer, "library", program->library);
+    json_write_end_object(&writer);
+    text_format(out, "\n");
+}
+
+/* Each answer leaves at once: what was measured before an interruption is kept. */
+static void
+print_answer(const struct text *out)
+{
+    if (fwrite(out->bytes, 1, out->length, stdout) == out->length && fflush(stdout) == 0)
+        return;
+    fprintf(stderr, "measure: standard output: %s\n", strerror(errno));
+    exit(EXIT_IO);
+}
+
+static void
+measure_question(struct program *program, const struct json *question, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct kernel kernel;
+    struct measure_cpu_result result;
+    if (json_member(question, "collective") != NULL) {
+        error_add(&errors, ERROR_INPUT, "", "one CPU has nobody for a collective, skipped");
+        report(program, &errors, EXIT_NOT_ALL);
+        return;
+    }
+    if (!kernel_read(question, &kernel, arena, &errors)) {
+        report(program, &errors, EXIT_BAD_INPUT);
+        return;
+    }
+    if (!measure_cpu(&kernel, &program->options, &result, arena, &errors)) {
+        report(program, &errors, EXIT_NOT_ALL);
+        return;
+    }
+    struct text out = text_new(arena);
+    write_answer(program, question, &result, &out);
+    print_answer(&out);
+    fprintf(stderr, "%s:%d: %s, %lld repeats\n", program->path, program->line,
+            units_format_s(result.times.median_s).text, (long long)result.times.repeats);
+}
+
+static void
+measure_line(struct program *program, const char *line, size_t length)
+{
+    struct error_list errors = {0};
+    if (strspn(line, " \t\r\n") >= length)
+        return;
+    struct arena *arena = arena_new(&policy);
+    const struct json *question =
+        json_read_text(arena, program->path, program->line, line, length, &errors);
+    if (question == NULL)
+        report(program, &errors, EXIT_BAD_INPUT);
+    else
+        measure_question(program, question, arena);
+    arena_free(arena);
+}
+
+static int
+measure_list(struct program *program)
+{
+    FILE *file = strcmp(program->path, "-") == 0 ? stdin : fopen(program->path, "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    if (file == NULL) {
+        fprintf(stderr, "measure: %s: %s\n", program->path, strerror(errno));
+        return EXIT_IO;
+    }
+    for (program->line = 1; (length = getline(&line, &capacity, file)) >= 0; program->line++)
+        measure_line(program, line, (size_t)length);
+    bool is_whole = feof(file) != 0;
+    free(line);
+    if (file != stdin)
+        (void)fclose(file);
+    return is_whole ? program->status : EXIT_IO;
+}
+
+static int
+usage(const char *what, const char *word)
+{
+    fprintf(stderr, "measure: %s%s; measure --help shows how\n", what, word);
+    return EXIT_USAGE;
+}
+
+/* The number that the option named sets; NULL when there is no such option. */
+static double *
+option_number(struct measure_cpu_options *options, double *seed, const char *name)
+{
+    if (strcmp(name, "--seconds") == 0)
+        return &options->effort.budget_s;
+    if (strcmp(name, "--cache-bytes") == 0)
+        return &options->cache_bytes;
+    if (strcmp(name, "--memory-bytes") == 0)
+        return &options->memory_bytes;
+    return strcmp(name, "--seed") == 0 ? seed : NULL;
+}
+
+static bool
+parse_number(const char *word, double *number)
+{
+    char *end;
+    *number = strtod(word, &end);
+    return end != word && *end == '\0' && *number >= 0 && *number < 1e15;
+}
+
+static int
+parse_words(struct program *program, int count, char **words)
+{
+    double seed = 1;
+    for (int i = 1; i < count; i++) {
+        double *number = option_number(&program->options, &seed, words[i]);
+        if (number != NULL) {
+            if (++i == count || !parse_number(words[i], number))
+                return usage("wanted a number after ", words[i - 1]);
+        } else if (words[i][0] == '-' && words[i][1] != '\0') {
+            return usage("unknown option ", words[i]);
+        } else if (program->path != NULL) {
+            return usage("more than one list: ", words[i]);
+        } else {
+            program->path = words[i];
+        }
+    }
+    program->options.seed = (uint64_t)seed;
+    return program->path != NULL ? EXIT_DONE : usage("no list", "");
+}
+
+int
+main(int count, char **words)
+{
+    if (count == 2 && strcmp(words[1], "--help") == 0) {
+        fputs(help, stdout);
+        return EXIT_DONE;
+    }
+    struct program program = {.options = measure_cpu_options_new()};
+    int status = parse_words(&program, count, words);
+    if (status != EXIT_DONE)
+        return status;
+    struct arena *arena = arena_new(&policy);
+    program.device = measure_cpu_device(arena);
+    program.library = measure_cpu_library(arena);
+    status = measure_list(&program);
+    arena_free(arena);
+    return status;
+}

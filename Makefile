@@ -34,7 +34,9 @@ once           = $(eval $1 := $2)$($1)
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(patsubst -I%,-isystem%,$(shell \
                  pkg-config --cflags jansson gsl pangocairo)))
 PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo))
+JANSSON_LIBS   = $(call once,JANSSON_LIBS,$(shell pkg-config --libs jansson))
 CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
+# Before GSL's own BLAS, which would answer to the same names.
 MEASURE_LIBS   := $(if $(MEASURE),-lopenblas)
 
 # -ffp-contract=off: gcc and clang must give the same bytes.
@@ -70,6 +72,10 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
 
+# What build/measure times is compiled for the machine that it measures.
+TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o
+$(TIMED_OBJECTS): private OPT := $(OPT) -O3 -march=native -fno-math-errno -fno-trapping-math
+
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS)
 	@rm -f $@
@@ -79,7 +85,7 @@ $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
 
 $(BUILD)/measure: $(BUILD)/obj/validate/measure_main.o $(BUILD)/libstepcast.a
-	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(MEASURE_LIBS) $(JANSSON_LIBS) -lm -o $@
 
 .PHONY: install uninstall
 install: all ## the program, its man page and configs, to $(DESTDIR)$(prefix)
@@ -103,6 +109,10 @@ demo: packages ## predicts and draws ZAYA1-base on 1,024 MI300X
 	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.png
 	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.svg
 	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.json
+
+.PHONY: validate
+validate: $(BUILD)/stepcast ## error tables against measured times, and whether they keep their limits
+	$(BUILD)/stepcast validate --suite validate/tolerances.json
 
 .PHONY: bench
 bench: $(BUILD)/stepcast $(BENCHES:%.c=$(BUILD)/bench/%) $(BUILD)/bench/whole_process ## speed and memory, to build/bench.json
@@ -131,7 +141,7 @@ $(BUILD)/obj/unit_main.o: $(BUILD)/unit_main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(CC) -std=c11 $(SANITIZE) -c $< -o $@
 $(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
-	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(PACKAGE_LIBS) $(MEASURE_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(MEASURE_LIBS) $(PACKAGE_LIBS) -lm -o $@
 
 .PHONY: unit
 unit: $(BUILD)/unit ## the unit tests
@@ -145,7 +155,7 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 	@echo 'check: everything passed'
 
 .PHONY: check-all
-check-all: unit unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
+check-all: unit errors-kept unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
            headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
@@ -174,6 +184,12 @@ fuzz: build-sanitized ## feeds every reader broken input for SECONDS=60 each
 	@.ci/fuzz $(SECONDS) $(FUZZES:%.c=build/sanitized/fuzz/%)
 fuzz-smoke: build-sanitized ## the same for 5 s each
 	@.ci/fuzz 5 $(FUZZES:%.c=build/sanitized/fuzz/%)
+
+.PHONY: errors-kept
+errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit is shown
+	@$(BUILD)/stepcast validate --suite validate/tolerances.json >$(BUILD)/errors.txt || \
+	    { grep 'past its limit' $(BUILD)/errors.txt; exit 1; }
+	@echo 'errors: every table within validate/tolerances.json'
 
 .PHONY: program-tests same-bytes readme
 program-tests: $(BUILD)/stepcast build-sanitized ## commands with their exact output, sim/cli/cases

@@ -6,7 +6,8 @@
 #define EVERY_COMMAND(EACH)                                                                    \
     EACH(command_run)                                                                          \
     EACH(command_timeline)                                                                     \
-    EACH(command_model_show) EACH(command_kernel) EACH(command_collective)
+    EACH(command_model_show)                                                                   \
+    EACH(command_kernel) EACH(command_collective) EACH(command_validate)
 
 #define DECLARE(name) extern const struct command(name);
 #define ADDRESS(name) &(name),

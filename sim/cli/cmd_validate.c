@@ -1,0 +1,279 @@
+/* stepcast validate: predictions against measured times, as error tables that must keep limits.
+ */
+#include "sim/cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw/cluster.h"
+#include "hw/device.h"
+#include "sim/base/json.h"
+#include "sim/base/json_writer.h"
+#include "validate/comparison.h"
+#include "validate/error_table.h"
+#include "validate/measured_list.h"
+#include "validate/suite.h"
+#include "validate/tolerance.h"
+
+extern const struct command command_validate;
+
+/* One table of the answer. */
+struct outcome {
+    const struct suite_table *asked;
+    struct comparison_basis basis;
+    struct error_table table;
+    struct tolerance_verdicts verdicts;
+};
+
+static const struct device *
+read_device(const char *path, struct arena *arena, struct error_list *errors)
+{
+    const struct json *object = json_read_file(arena, path, errors);
+    return object != NULL ? device_read(object, arena, errors) : NULL;
+}
+
+static const struct cluster *
+read_cluster(const char *path, struct arena *arena, struct error_list *errors)
+{
+    const struct json *object = json_read_file(arena, path, errors);
+    struct cluster *cluster = object != NULL ? cluster_read(object, arena, errors) : NULL;
+    if (cluster == NULL)
+        return NULL;
+    cluster->device = read_device(cluster->device_path, arena, errors);
+    return cluster->device != NULL ? cluster : NULL;
+}
+
+static bool
+read_basis(const struct suite_table *asked, struct comparison_basis *basis, struct arena *arena,
+           struct error_list *errors)
+{
+    *basis = (struct comparison_basis){
+        .small_s = asked->small_s, .large_s = asked->large_s, .seed = (uint64_t)asked->seed};
+    if (*asked->cluster != '\0') {
+        basis->cluster = read_cluster(asked->cluster, arena, errors);
+        if (basis->cluster == NULL)
+            return false;
+        basis->device = basis->cluster->device;
+    }
+    if (*asked->device != '\0') {
+        basis->device = read_device(asked->device, arena, errors);
+        if (basis->device == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool
+make_table(struct outcome *outcome, struct arena *arena, struct error_list *errors)
+{
+    const struct suite_table *asked = outcome->asked;
+    struct measured_list list = {0};
+    struct comparison comparison = {0};
+    if (!read_basis(asked, &outcome->basis, arena, errors))
+        return false;
+    for (size_t i = 0; i < asked->list_count; i++)
+        if (!measured_list_read(&list, asked->lists[i], arena, errors))
+            return false;
+    if (!comparison_add(&comparison, &list, &outcome->basis, arena, errors))
+        return false;
+    outcome->table = error_table_new(comparison.samples, comparison.count, arena);
+    return tolerance_check(&asked->tolerances, &outcome->table, &outcome->verdicts, arena,
+                           errors);
+}
+
+static void
+print_outcome(const struct outcome *outcome, struct arena *arena, struct text *out)
+{
+    const struct suite_table *asked = outcome->asked;
+    const char *title = asked->title;
+    if (*title == '\0')
+        title = *asked->cluster != '\0' ? asked->cluster : asked->device;
+    const char *heading = arena_format(
+        arena, "%s (fit and held-out: as a row says, else by its shape and seed %lld)", title,
+        (long long)asked->seed);
+    error_table_print(&outcome->table, heading, out);
+    tolerance_print(&outcome->verdicts, out);
+}
+
+static void
+print_outcomes(const struct outcome *outcomes, size_t count, struct arena *arena,
+               struct text *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        text_format(out, "%s", i > 0 ? "\n" : "");
+        print_outcome(&outcomes[i], arena, out);
+    }
+}
+
+static void
+write_outcome(const struct outcome *outcome, struct json_writer *writer)
+{
+    const struct suite_table *asked = outcome->asked;
+    json_write_begin_object(writer);
+    json_write_string_at(writer, "title", asked->title);
+    json_write_string_at(writer, "device", asked->device);
+    json_write_string_at(writer, "cluster", asked->cluster);
+    json_write_key(writer, "measured");
+    json_write_begin_array(writer);
+    for (size_t i = 0; i < asked->list_count; i++)
+        json_write_string(writer, asked->lists[i]);
+    json_write_end_array(writer);
+    json_write_integer_at(writer, "seed", asked->seed);
+    json_write_key(writer, "rows");
+    error_table_write(&outcome->table, writer);
+    json_write_key(writer, "limits");
+    tolerance_write(&outcome->verdicts, writer);
+    json_write_bool_at(writer, "all_limits_hold", outcome->verdicts.all_hold);
+    json_write_end_object(writer);
+}
+
+static void
+write_outcomes(const struct outcome *outcomes, size_t count, struct text *out)
+{
+    struct json_writer writer = json_writer_new(out, true);
+    json_write_begin_object(&writer);
+    json_write_key(&writer, "tables");
+    json_write_begin_array(&writer);
+    for (size_t i = 0; i < count; i++)
+        write_outcome(&outcomes[i], &writer);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    text_format(out, "\n");
+}
+
+static int
+answer(const struct options *options, const struct suite *suite, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct outcome *outcomes = arena_alloc(arena, suite->count, sizeof *outcomes);
+    bool all_hold = true;
+    for (size_t i = 0; i < suite->count; i++) {
+        outcomes[i].asked = &suite->tables[i];
+        if (!make_table(&outcomes[i], arena, &errors))
+            return command_report(&errors);
+        all_hold = all_hold && outcomes[i].verdicts.all_hold;
+    }
+    struct text out = text_new(arena);
+    if (options_flag(options, "json"))
+        write_outcomes(outcomes, suite->count, &out);
+    else
+        print_outcomes(outcomes, suite->count, arena, &out);
+    int status = command_output(options, &out);
+    return status == EXIT_DONE && !all_hold ? EXIT_CHECK_FAILED : status;
+}
+
+/* "10e-6,100e-6": the edges of the size classes, in seconds. */
+static bool
+parse_edges(const char *text, struct suite_table *table)
+{
+    char *comma, *end;
+    if (*text == '\0')
+        return true;
+    table->small_s = strtod(text, &comma);
+    if (comma == text || *comma != ',')
+        return false;
+    table->large_s = strtod(comma + 1, &end);
+    return end != comma + 1 && *end == '\0' && table->small_s >= 0 &&
+           table->large_s >= table->small_s;
+}
+
+static bool
+parse_seed(const char *text, struct suite_table *table)
+{
+    char *end;
+    if (*text == '\0')
+        return true;
+    table->seed = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && table->seed >= 0;
+}
+
+static int
+run_suite(const struct options *options, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct suite suite = {0};
+    const struct json *object = json_read_file(arena, options_text(options, "suite"), &errors);
+    if (object == NULL || !suite_read(&suite, object, arena, &errors))
+        return command_report(&errors);
+    return answer(options, &suite, arena);
+}
+
+/* The lists, as the table of the command line wants them. */
+static void
+take_lists(const struct options *options, struct suite_table *table, struct arena *arena)
+{
+    table->list_count = options_text_count(options, "measured");
+    const char **lists = arena_alloc(arena, table->list_count, sizeof *lists);
+    for (size_t i = 0; i < table->list_count; i++)
+        lists[i] = options_text_at(options, "measured", i);
+    table->lists = lists;
+}
+
+static int
+run_table(const struct options *options, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct suite_table table = suite_table_new();
+    take_lists(options, &table, arena);
+    table.device = options_text(options, "device");
+    table.cluster = options_text(options, "cluster");
+    if (table.list_count == 0)
+        return command_usage("validate",
+                             "no measured list: give --measured LIST or --suite FILE");
+    if (*table.device == '\0' && *table.cluster == '\0')
+        return command_usage("validate", "nothing to price by: give --device or --cluster");
+    if (!parse_edges(options_text(options, "edges"), &table))
+        return command_usage("validate",
+                             "--edges %s: wanted two times in seconds, 10e-6,100e-6",
+                             options_text(options, "edges"));
+    if (!parse_seed(options_text(options, "seed"), &table))
+        return command_usage("validate", "--seed %s: wanted a whole number from 0",
+                             options_text(options, "seed"));
+    for (size_t i = 0; i < options_text_count(options, "tolerance"); i++)
+        tolerance_parse(&table.tolerances, options_text_at(options, "tolerance", i), arena,
+                        &errors);
+    if (errors.count > 0)
+        return command_usage("validate", "%s: %s", errors.items[0].where, errors.items[0].what);
+    return answer(options, &(struct suite){.tables = &table, .count = 1}, arena);
+}
+
+static int
+run(const struct options *options, struct arena *arena)
+{
+    if (*options_text(options, "suite") == '\0')
+        return run_table(options, arena);
+    const char *const apart[] = {"measured", "device", "cluster", "edges", "seed", "tolerance"};
+    for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
+        if (options_text_count(options, apart[i]) > 0)
+            return command_usage("validate", "--suite says it all: --%s cannot stand beside it",
+                                 apart[i]);
+    return run_suite(options, arena);
+}
+
+static const struct option_spec option_specs[] = {
+    {"device", 0, OPTION_TEXT, "FILE", "the device that prices kernels"},
+    {"cluster", 0, OPTION_TEXT, "FILE", "the cluster that prices collectives"},
+    {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels or collectives (JSONL)"},
+    {"suite", 0, OPTION_TEXT, "FILE", "tables and limits from a file instead"},
+    {"tolerance", 0, OPTION_TEXTS, "KIND[/DTYPE[/SIZE]]=LIMIT",
+     "most that a held-out MAPE may be"},
+    {"edges", 0, OPTION_TEXT, "S,S", "size classes, default 10e-6,100e-6"},
+    {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
+    {"json", 0, OPTION_FLAG, NULL, "the tables as JSON"},
+    {"output", 'o', OPTION_TEXT, "FILE", "write there instead of standard output"},
+};
+
+const struct command command_validate = {
+    .name = "validate",
+    .summary = "hold predictions against measured times",
+    .synopsis =
+        "--device FILE --measured LIST... | --cluster FILE --measured LIST... | --suite FILE",
+    .example = "stepcast validate --device configs/devices/h200.json "
+               "--measured validate/reference/h200/kernels.jsonl --tolerance gemm=8%",
+    .options = option_specs,
+    .option_count = sizeof option_specs / sizeof option_specs[0],
+    .word_minimum = 0,
+    .word_maximum = 0,
+    .run = run,
+};

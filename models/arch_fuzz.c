@@ -7,6 +7,7 @@
 #include "models/arch_flop.h"
 #include "models/tensors.h"
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SEQUENCE_TOKENS = 4096, BYTES_PER_PARAMETER_MAX = 16 };

@@ -278,7 +278,7 @@ group_cost(const struct cluster *cluster, const struct collective *collective,
             fabric->tunings[collective->kind].own_part_ratio * part / shape.links;
         offers = collective_offers_in_node(fabric, collective->kind, shape, collective->bytes);
     } else if (gpus == 1) {
-        offers = collective_offers_on_rail(collective->kind, shape, collective->bytes);
+        offers = collective_offers_on_rail(fabric, collective->kind, shape, collective->bytes);
     } else {
         bool crosses_rails = collective->kind == COLLECTIVE_ALL_TO_ALL;
         if (crosses_rails && !check_forwarding(cluster, 0, 1, errors))

@@ -169,6 +169,19 @@ START_TEST(launches_and_steps_add_up)
 }
 END_TEST
 
+/* 16 nodes, 10 us a step between them: 15 steps by a ring, log2 16 = 4 by doubling, if the library
+ * knows it. */
+START_TEST(a_gather_doubles_where_the_library_can)
+{
+    ideal->fabric.protocols[0].nic_hop_s = 10e-6;
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_ALL_GATHER, 16, 16, 8).latency_s, 40e-6, 1e-12);
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_REDUCE_SCATTER, 128, 16, 8).latency_s, 40e-6, 1e-12);
+    ideal->fabric.gathers_by_doubling = false;
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_ALL_GATHER, 16, 16, 8).latency_s, 150e-6, 1e-12);
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_REDUCE_SCATTER, 128, 16, 8).latency_s, 150e-6, 1e-12);
+}
+END_TEST
+
 /* 400 us of transfer behind a stage of 1 us: 2 sqrt(400) = 40 us of filling, when the link is
  * busy 400 of 440 us. */
 START_TEST(filling_a_pipeline_costs_a_root)
@@ -345,6 +358,7 @@ collective_cost_suite(void)
     tcase_add_test(tests, a_send_takes_the_wires_between_its_ends);
     tcase_add_test(tests, a_broadcast_on_a_rail_takes_the_cheaper_of_chain_and_tree);
     tcase_add_test(tests, launches_and_steps_add_up);
+    tcase_add_test(tests, a_gather_doubles_where_the_library_can);
     tcase_add_test(tests, filling_a_pipeline_costs_a_root);
     tcase_add_test(tests, the_part_that_stays_costs_its_share);
     tcase_add_test(tests, errors_of_parts_are_independent);

@@ -53,7 +53,8 @@ collective_offers_in_node(const struct fabric *fabric, enum collective_kind kind
 }
 
 struct collective_offers
-collective_offers_on_rail(enum collective_kind kind, struct ranks_shape shape, double bytes)
+collective_offers_on_rail(const struct fabric *fabric, enum collective_kind kind,
+                          struct ranks_shape shape, double bytes)
 {
     struct collective_offers offers = {.count = 0};
     switch (kind) {
@@ -64,7 +65,8 @@ collective_offers_on_rail(enum collective_kind kind, struct ranks_shape shape, d
     case COLLECTIVE_REDUCE_SCATTER:
     case COLLECTIVE_ALL_GATHER:
         offer(&offers, schedule_rail_ring_gather(shape, bytes));
-        offer(&offers, schedule_rail_doubling_gather(shape, bytes));
+        if (fabric->gathers_by_doubling)
+            offer(&offers, schedule_rail_doubling_gather(shape, bytes));
         break;
     case COLLECTIVE_BROADCAST:
         offer(&offers, schedule_rail_chain_broadcast(shape, bytes));
@@ -107,7 +109,8 @@ collective_offers_on_levels(const struct fabric *fabric, enum collective_kind ki
     case COLLECTIVE_ALL_GATHER: {
         const struct collective_schedule doubling = schedule_rail_doubling_gather(shape, part);
         offer(&offers, schedule_two_levels(node, ring, RING, 2));
-        offer(&offers, schedule_two_levels(node, doubling, DOUBLING, 2));
+        if (fabric->gathers_by_doubling)
+            offer(&offers, schedule_two_levels(node, doubling, DOUBLING, 2));
         offer(&offers, schedule_flat_ring_gather(shape, bytes));
         break;
     }

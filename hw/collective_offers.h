@@ -20,7 +20,8 @@ struct collective_offers collective_offers_in_node(const struct fabric *fabric,
                                                    struct ranks_shape shape, double bytes);
 
 /* Between one GPU of each node. */
-struct collective_offers collective_offers_on_rail(enum collective_kind kind,
+struct collective_offers collective_offers_on_rail(const struct fabric *fabric,
+                                                   enum collective_kind kind,
                                                    struct ranks_shape shape, double bytes);
 
 /* Between several GPUs of each of several nodes. */

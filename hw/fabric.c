@@ -35,6 +35,8 @@ static const struct json_field NETWORK_FIELDS[] = {
      NETWORK_TOPOLOGIES},
     {"forwards_cross_rail", JSON_FIELD_BOOL, offsetof(struct fabric, forwards_cross_rail), 0, 0,
      0, NULL},
+    {"gathers_by_doubling", JSON_FIELD_BOOL, offsetof(struct fabric, gathers_by_doubling), 0, 0,
+     0, NULL},
     {"nic_bytes_per_s", JSON_FIELD_REAL, offsetof(struct fabric, nic_bytes_per_s), JSON_SOURCED,
      1e6, 1e15, NULL},
     {"packet_payload_bytes", JSON_FIELD_REAL, offsetof(struct fabric, packet_payload_bytes),

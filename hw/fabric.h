@@ -55,6 +55,7 @@ struct fabric {
 
     enum network_topology network_topology;
     bool forwards_cross_rail; /* by way of the GPU of the same node on the right rail (PXN) */
+    bool gathers_by_doubling; /* the library knows it (NCCL: PAT), beside rings */
     double nic_bytes_per_s;   /* one NIC's line rate, each way */
     double packet_payload_bytes;
     double packet_header_bytes; /* everything on the wire that is not payload */

@@ -19,14 +19,27 @@ struct run_reader {
     const struct json *objects[PARTS];
 };
 
-/* `path` as seen from the file that names it. */
+/* `path` as seen from the file that names it: a "../" of the path takes a folder off the file's. */
 static const char *
 relative_to(struct arena *arena, const char *file, const char *path)
 {
     const char *slash = strrchr(file, '/');
     if (path[0] == '/' || !slash)
         return path;
-    return arena_format(arena, "%.*s/%s", (int)(slash - file), file, path);
+    size_t folder = (size_t)(slash - file); /* length of the file's folder without the last / */
+    while (strncmp(path, "../", 3) == 0 && folder > 0) {
+        size_t last = folder;
+        while (last > 0 && file[last - 1] != '/')
+            last--;
+        bool is_up =
+            folder - last <= 2 && file[last] == '.'; /* "." or "..": not a folder's name */
+        if (is_up)
+            break;
+        path += 3;
+        folder = last > 0 ? last - 1 : 0;
+    }
+    bool is_here = folder == 0 && file[0] != '/';
+    return is_here ? path : arena_format(arena, "%.*s/%s", (int)folder, file, path);
 }
 
 /* What the file names, for the parts that are not given beside it. */

@@ -79,6 +79,27 @@ write_simulation(struct json_writer *writer, const struct step *step)
     json_write_end_object(writer);
 }
 
+/* What the prediction does not cover; empty for most runs. */
+static bool
+has_far_owners(const struct step *step)
+{
+    return step->lowered.program->owners_max > 2;
+}
+
+static const char FAR_OWNERS[] =
+    "a matrix of the optimizer lies on more than two ranks: ZAYA1's exchange between two "
+    "neighbours does not cover that, pieces from all its ranks are counted";
+
+static void
+write_warnings(struct json_writer *writer, const struct step *step)
+{
+    json_write_key(writer, "warnings");
+    json_write_begin_array(writer);
+    if (has_far_owners(step))
+        json_write_string(writer, FAR_OWNERS);
+    json_write_end_array(writer);
+}
+
 static void
 write_json(struct text *out, const struct step *step)
 {
@@ -104,6 +125,7 @@ write_json(struct text *out, const struct step *step)
     json_write_real_at(&writer, "communication_s", units_s_from_ps(step->communication_ps));
     write_memory(&writer, &step->memory);
     write_simulation(&writer, step);
+    write_warnings(&writer, step);
     json_write_end_object(&writer);
     text_append(out, "\n", 1);
 }
@@ -210,6 +232,8 @@ run(const struct options *options, struct arena *arena)
         print_answer(&out, step);
         print_breakdown(&out, step);
         print_memory(&out, &step->memory);
+        if (has_far_owners(step))
+            text_format(&out, "\nwarning: %s\n", FAR_OWNERS);
     }
     return command_output(options, &out);
 }

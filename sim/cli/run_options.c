@@ -52,10 +52,11 @@ run_options_simulate(const char *command, const struct options *options, struct 
         return NULL;
     }
     struct run_request request = make_request(options, arena);
-    bool is_named = request.file || request.model || request.cluster || request.plan;
-    if (!is_named) {
-        *exit_code = command_usage(command, "no run: name a file, such as "
-                                            "configs/runs/zaya1-base-4k-1024.json");
+    bool is_whole = request.model && request.cluster && request.plan && request.software;
+    if (!request.file && !is_whole) {
+        *exit_code = command_usage(command, "wanted a run, such as "
+                                            "configs/runs/zaya1-base-4k-1024.json, or all of "
+                                            "--model --cluster --plan --software");
         return NULL;
     }
     struct error_list errors = {0};

@@ -38,8 +38,19 @@ slot_of(const struct step_item *item, const struct step_work *work)
     return strstr(work->name, "weight_gradient") ? STYLE_WEIGHT_GRADIENT : STYLE_BACKWARD;
 }
 
+/* "reduce_gradients" as people write it. */
+static const char *
+label_of(const char *name, struct arena *arena)
+{
+    char *label = arena_format(arena, "%s", name);
+    for (char *at = label; *at; at++)
+        if (*at == '_')
+            *at = ' ';
+    return label;
+}
+
 static struct timeline_span
-span_of(const struct step *step, uint32_t task)
+span_of(const struct step *step, uint32_t task, struct arena *arena)
 {
     const struct step_item *item = step_item_of(step, task);
     const struct step_work *work = step_work_of(step, task);
@@ -49,7 +60,7 @@ span_of(const struct step *step, uint32_t task)
                                   .row = (uint32_t)item->lane,
                                   .slot = slot_of(item, work),
                                   .shade = is_light ? MEMORY_BOUND_SHADE : 0,
-                                  .label = work->name};
+                                  .label = label_of(work->name, arena)};
 }
 
 static const uint32_t *
@@ -70,7 +81,7 @@ add_spans(const struct step *step, struct timeline *timeline, struct arena *aren
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
         const uint32_t *tasks = lane_tasks(step, (enum step_lane)lane, &count);
         for (size_t i = 0; i < count; i++)
-            spans[timeline->span_count++] = span_of(step, tasks[i]);
+            spans[timeline->span_count++] = span_of(step, tasks[i], arena);
     }
     timeline->spans = spans;
 }
@@ -139,20 +150,39 @@ class_slot(enum step_class spent_on)
     return is_optimizer ? STYLE_OPTIMIZER : STYLE_FORWARD;
 }
 
+/* By colour in the order of the classes, within a colour the largest first. */
+static bool
+is_before(const struct step *step, int a, int b)
+{
+    enum style_slot slot_a = class_slot((enum step_class)a),
+                    slot_b = class_slot((enum step_class)b);
+    return slot_a == slot_b ? step->class_ps[a] > step->class_ps[b] : a < b;
+}
+
+static int
+next_class(const struct step *step, const bool *is_done)
+{
+    int next = -1;
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        if (!is_done[i] && step->class_ps[i] > 0 && (next < 0 || is_before(step, i, next)))
+            next = i;
+    return next;
+}
+
 /* Neighbours of one colour are told apart by shade. */
 static void
 add_pieces(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
     static const double shades[] = {0, -0.5, -0.25, -0.625};
     struct timeline_piece *pieces = arena_alloc(arena, STEP_CLASS_COUNT, sizeof *pieces);
-    for (int i = 0; i < STEP_CLASS_COUNT; i++) {
+    bool is_done[STEP_CLASS_COUNT] = {false};
+    for (int i = next_class(step, is_done); i >= 0; i = next_class(step, is_done)) {
         enum style_slot slot = class_slot((enum step_class)i);
-        if (step->class_ps[i] == 0)
-            continue;
-        pieces[timeline->piece_count] = (struct timeline_piece){
-            step_class_label((enum step_class)i), units_s_from_ps(step->class_ps[i]), slot,
-            slot == STYLE_BUBBLE ? 0 : shades[timeline->piece_count % 4]};
-        timeline->piece_count++;
+        double shade = slot == STYLE_BUBBLE ? 0 : shades[timeline->piece_count % 4];
+        pieces[timeline->piece_count++] =
+            (struct timeline_piece){step_class_label((enum step_class)i),
+                                    units_s_from_ps(step->class_ps[i]), slot, shade};
+        is_done[i] = true;
     }
     timeline->pieces = pieces;
     timeline->pieces_title = "Where the step goes";
@@ -193,19 +223,17 @@ add_words(const struct step *step, struct timeline *timeline, struct arena *aren
     timeline->legend_note = "lighter: kernels that only move bytes";
 }
 
-/* By itself: the phase that is last, and half as much before it. */
+/* By itself: the last eighth of the step, where backward, reductions and optimizer meet. */
 static void
 add_zoom(const struct step *step, struct timeline *timeline, struct zoom_window zoom)
 {
     timeline->zoom_start_ps = units_ps_from_s(zoom.from_s);
     timeline->zoom_end_ps = units_ps_from_s(zoom.to_s);
-    if (zoom.to_s > 0 || timeline->phase_count == 0)
+    if (zoom.to_s > 0)
         return;
-    const struct timeline_phase *last = &timeline->phases[timeline->phase_count - 1];
-    int64_t before_ps = (step->step_ps - last->start_ps) / 2;
-    timeline->zoom_start_ps = last->start_ps > before_ps ? last->start_ps - before_ps : 0;
+    timeline->zoom_start_ps = step->step_ps - step->step_ps / 8;
     timeline->zoom_end_ps = step->step_ps;
-    timeline->zoom_title = "the end of the step, enlarged";
+    timeline->zoom_title = "the last eighth of the step, enlarged";
 }
 
 const struct timeline *

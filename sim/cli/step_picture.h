@@ -5,7 +5,7 @@
 #include "plots/timeline.h"
 #include "sim/cli/step.h"
 
-/* Seconds of the window that is enlarged; to_s 0: the optimizer and as much before it. */
+/* Seconds of the window that is enlarged; to_s 0: the last eighth of the step. */
 struct zoom_window {
     double from_s, to_s;
 };

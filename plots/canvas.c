@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plots/render.h"
@@ -196,6 +197,20 @@ canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font, con
             too_long = middle;
     }
     return best;
+}
+
+bool
+canvas_text_split(const struct canvas *canvas, const char *text, const char *lines[2])
+{
+    const char *middle = text + strlen(text) / 2, *best = NULL;
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c == ' ' && (best == NULL || labs(c - middle) < labs(best - middle)))
+            best = c;
+    if (best == NULL)
+        return false;
+    lines[0] = arena_format(canvas->arena, "%.*s", (int)(best - text), text);
+    lines[1] = best + 1;
+    return true;
 }
 
 /* The format that the path's ending asks for; false for none of ours. */

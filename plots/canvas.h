@@ -66,6 +66,9 @@ double canvas_text_width_pt(const struct canvas *canvas, const struct canvas_fon
 const char *canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font,
                             const char *text, double width_pt);
 
+/* The text in two lines, parted at the space nearest to its middle; false when it has none. */
+bool canvas_text_split(const struct canvas *canvas, const char *text, const char *lines[2]);
+
 /* What is drawn from here on shows only inside the box, until canvas_unclip; not nested. */
 void canvas_clip(struct canvas *canvas, struct canvas_box box);
 void canvas_unclip(struct canvas *canvas);

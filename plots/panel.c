@@ -169,21 +169,6 @@ draw_in_box(struct canvas *canvas, struct canvas_box box, const struct canvas_fo
                     font, lines[i]);
 }
 
-/* Splits at the space nearest to the middle; false when there is none. */
-static bool
-split_label(struct arena *arena, const char *label, const char *lines[2])
-{
-    const char *middle = label + strlen(label) / 2, *best = NULL;
-    for (const char *c = label; *c != '\0'; c++)
-        if (*c == ' ' && (best == NULL || labs(c - middle) < labs(best - middle)))
-            best = c;
-    if (best == NULL)
-        return false;
-    lines[0] = arena_format(arena, "%.*s", (int)(best - label), label);
-    lines[1] = best + 1;
-    return true;
-}
-
 static bool
 lines_fit(const struct canvas *canvas, const struct canvas_font *font,
           const char *const lines[2], double room_pt)
@@ -207,7 +192,7 @@ draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label,
         draw_in_box(canvas, box, &font, lines);
         return;
     }
-    if (box.height_pt >= two_lines_bar_pt && split_label(canvas_arena(canvas), label, lines) &&
+    if (box.height_pt >= two_lines_bar_pt && canvas_text_split(canvas, label, lines) &&
         lines_fit(canvas, &font, lines, room_pt))
         draw_in_box(canvas, box, &font, lines);
 }

@@ -9,25 +9,28 @@
 #include "plots/spread.h"
 
 static const double head_pt = 14.0;
-static const double bar_height_pt = 24.0;
+static const double bar_height_pt = 30.0; /* three lines */
 static const double leader_pt = 10.0;
 static const double leader_aside_pt = 80.0; /* farther off, a name needs a swatch instead */
 static const double leading_pt = 8.5;
 static const double entry_leading_pt = 12.0;
 static const double swatch_pt = 6.5;
-static const double padding_pt = 3.0;
+static const double padding_pt = 1.5;
 static const double label_gap_pt = 9.0;
 static const double divider_pt = 0.75;
 
 struct part {
     const char *label;
-    char value[48];
+    char value[48]; /* "18.1 ms · 3.7 %" */
+    char time[32];  /* "18.1 ms" */
     double seconds;
     double x_pt, width_pt; /* from the bar's left end */
     double label_pt;       /* middle of the name below */
     uint32_t rgb;
     bool is_hatched;
-    bool is_inside; /* its name fits on it */
+    bool is_inside; /* its name fits on it, in these lines: the last one is the time */
+    const char *lines[3];
+    int line_count;
 };
 
 struct strip {
@@ -119,8 +122,9 @@ write_values(struct strip *strip, struct arena *arena)
     for (size_t i = 0; i < strip->count; i++) {
         struct part *part = &strip->items[i];
         strip->total_shown += shown[i];
-        snprintf(part->value, sizeof part->value, "%.*f %s · %.1f %%", strip->decimals,
-                 shown[i], strip->unit, percent[i]);
+        snprintf(part->time, sizeof part->time, "%.*f %s", strip->decimals, shown[i],
+                 strip->unit);
+        snprintf(part->value, sizeof part->value, "%s · %.1f %%", part->time, percent[i]);
     }
 }
 
@@ -156,6 +160,33 @@ label_width_pt(const struct part *part, const struct canvas *canvas)
     return fmax(name_width_pt(part, canvas), value_width_pt(part, canvas));
 }
 
+/* The font of a line on the bar: a name in one line is larger than one in two, and than times. */
+static struct canvas_font
+line_font(const struct part *part, int line)
+{
+    uint32_t rgb = style_text_on(part->rgb);
+    return line == 0 && part->line_count == 2 ? name_font(rgb, CANVAS_CENTRE)
+                                              : value_font(rgb, CANVAS_CENTRE);
+}
+
+/* Tries a name in one line or two, with or without its percentage, on the bar. */
+static bool
+fits_inside(struct part *part, bool is_split, const char *value, const struct canvas *canvas)
+{
+    part->lines[0] = part->label;
+    if (is_split && !canvas_text_split(canvas, part->label, part->lines))
+        return false;
+    part->line_count = is_split ? 3 : 2;
+    part->lines[part->line_count - 1] = value;
+    for (int i = 0; i < part->line_count; i++) {
+        struct canvas_font font = line_font(part, i);
+        double width_pt = canvas_text_width_pt(canvas, &font, part->lines[i]);
+        if (width_pt + 2 * padding_pt > part->width_pt)
+            return false;
+    }
+    return true;
+}
+
 static void
 place_parts(struct strip *strip, const struct canvas *canvas)
 {
@@ -164,7 +195,10 @@ place_parts(struct strip *strip, const struct canvas *canvas)
         struct part *part = &strip->items[i];
         part->x_pt = x_pt;
         part->width_pt = strip->width_pt * part->seconds / strip->total_s;
-        part->is_inside = label_width_pt(part, canvas) + 2 * padding_pt <= part->width_pt;
+        part->is_inside = fits_inside(part, false, part->value, canvas) ||
+                          fits_inside(part, true, part->value, canvas) ||
+                          fits_inside(part, false, part->time, canvas) ||
+                          fits_inside(part, true, part->time, canvas);
         strip->outside_count += !part->is_inside;
         x_pt += part->width_pt;
     }
@@ -274,10 +308,10 @@ strip_height_pt(const struct strip *strip)
 }
 
 static void
-draw_label(const struct part *part, struct canvas_point at, uint32_t rgb, struct canvas *canvas)
+draw_label(const struct part *part, struct canvas_point at, struct canvas *canvas)
 {
-    struct canvas_font name = name_font(rgb, CANVAS_CENTRE);
-    struct canvas_font value = value_font(rgb, CANVAS_CENTRE);
+    struct canvas_font name = name_font(STYLE_INK, CANVAS_CENTRE);
+    struct canvas_font value = value_font(STYLE_QUIET, CANVAS_CENTRE);
     canvas_text(canvas, at, &name, part->label);
     at.y_pt += leading_pt;
     canvas_text(canvas, at, &value, part->value);
@@ -292,16 +326,29 @@ draw_part(const struct part *part, struct canvas_box box, struct canvas *canvas)
 }
 
 static void
+draw_inside(const struct part *part, struct canvas_point middle, struct canvas *canvas)
+{
+    const double half_cap_height_pt = 0.365 * STYLE_TINY_PT;
+    double above_pt = leading_pt * (part->line_count - 1) / 2.0;
+    for (int i = 0; i < part->line_count; i++) {
+        struct canvas_font font = line_font(part, i);
+        struct canvas_point at = {middle.x_pt,
+                                  middle.y_pt - above_pt + half_cap_height_pt + leading_pt * i};
+        canvas_text(canvas, at, &font, part->lines[i]);
+    }
+}
+
+static void
 draw_bar(const struct strip *strip, struct canvas_point at, struct canvas *canvas)
 {
     for (size_t i = 0; i < strip->count; i++) {
         const struct part *part = &strip->items[i];
         double left = at.x_pt + part->x_pt;
-        struct canvas_point middle = {left + part->width_pt / 2, at.y_pt + 10.5};
+        struct canvas_point middle = {left + part->width_pt / 2, at.y_pt + bar_height_pt / 2};
         draw_part(part, (struct canvas_box){left, at.y_pt, part->width_pt, bar_height_pt},
                   canvas);
         if (part->is_inside)
-            draw_label(part, middle, style_text_on(part->rgb), canvas);
+            draw_inside(part, middle, canvas);
     }
     for (size_t i = 1; i < strip->count; i++) {
         double x_pt = at.x_pt + strip->items[i].x_pt;
@@ -333,7 +380,7 @@ draw_leaders(const struct strip *strip, struct canvas_point foot, struct canvas 
         struct canvas_point from = {foot.x_pt + part->x_pt + part->width_pt / 2, foot.y_pt};
         struct canvas_point name = {foot.x_pt + part->label_pt, foot.y_pt + leader_pt + 8.0};
         draw_leader(from, name.x_pt, canvas);
-        draw_label(part, name, STYLE_INK, canvas);
+        draw_label(part, name, canvas);
     }
 }
 

@@ -56,8 +56,8 @@ START_TEST(pieces_are_drawn_to_scale_in_one_unit)
     ck_assert(strstr(dump, "'Time: 1000 ms'") != NULL);
     ck_assert(strstr(dump, "'750 ms · 75.0 %'") != NULL);
     ck_assert(strstr(dump, "'250 ms · 25.0 %'") != NULL);
-    ck_assert(strstr(dump, "fill 10.00 14.00 300.00 24.00 #0072B2") != NULL);
-    ck_assert(strstr(dump, "fill 310.00 14.00 100.00 24.00 #003F63") != NULL);
+    ck_assert(strstr(dump, "fill 10.00 14.00 300.00 30.00 #0072B2") != NULL);
+    ck_assert(strstr(dump, "fill 310.00 14.00 100.00 30.00 #003F63") != NULL);
     arena_free(arena);
 }
 END_TEST
@@ -76,6 +76,22 @@ START_TEST(printed_times_and_percentages_add_up)
     const char *second = strstr(dump, "'333 ms · 33.3 %'");
     ck_assert(first != NULL && second != NULL);
     ck_assert(strstr(second + 1, "'333 ms · 33.3 %'") != NULL);
+    arena_free(arena);
+}
+END_TEST
+
+/* 45 of 1000 ms on 800 pt are 36 pt: less than "45 ms · 4.5 %" or "gradient norm" take in 7 pt,
+ * more than "gradient". */
+START_TEST(a_narrow_part_has_its_name_in_two_lines_and_its_time)
+{
+    struct arena *arena = arena_new(&policy);
+    const struct timeline_piece pieces[] = {{"most", 0.955, STYLE_FORWARD, 0.0},
+                                            {"gradient norm", 0.045, STYLE_OPTIMIZER, 0.0}};
+    const struct timeline timeline = {.pieces = pieces, .piece_count = 2};
+    const char *dump = drawn(arena, &timeline, 800.0);
+    ck_assert(strstr(dump, "7.0 'gradient'\n") != NULL);
+    ck_assert(strstr(dump, "7.0 'norm'\n") != NULL);
+    ck_assert(strstr(dump, "7.0 '45 ms'\n") != NULL);
     arena_free(arena);
 }
 END_TEST
@@ -122,6 +138,7 @@ strip_suite(void)
     tcase_add_test(tests, rounded_parts_add_up_to_the_rounded_sum);
     tcase_add_test(tests, pieces_are_drawn_to_scale_in_one_unit);
     tcase_add_test(tests, printed_times_and_percentages_add_up);
+    tcase_add_test(tests, a_narrow_part_has_its_name_in_two_lines_and_its_time);
     tcase_add_test(tests, what_is_no_length_of_time_is_left_out);
     tcase_add_test(tests, thin_parts_are_named_below_with_a_line);
     suite_add_tcase(suite, tests);

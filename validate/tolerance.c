@@ -111,6 +111,15 @@ check_one(const struct tolerance *tolerance, const struct error_table *table,
     return verdicts->count - count_before;
 }
 
+static bool
+add_selects_nothing(const struct tolerance *tolerance, struct error_list *errors)
+{
+    bool is_any_dtype = *tolerance->dtype == '\0';
+    return error_add(errors, ERROR_INPUT, tolerance->where,
+                     "no held-out rows of kind %s, %s%s, size \"%s\"", tolerance->kind,
+                     is_any_dtype ? "any dtype" : "dtype ", tolerance->dtype, tolerance->size);
+}
+
 bool
 tolerance_check(const struct tolerance_list *list, const struct error_table *table,
                 struct tolerance_verdicts *verdicts, struct arena *arena,
@@ -120,10 +129,7 @@ tolerance_check(const struct tolerance_list *list, const struct error_table *tab
     verdicts->all_hold = true;
     for (size_t i = 0; i < list->count; i++)
         if (check_one(&list->items[i], table, verdicts, arena) == 0)
-            is_right =
-                error_add(errors, ERROR_INPUT, list->items[i].where,
-                          "no held-out row of kind \"%s\", dtype \"%s\", size \"%s\"",
-                          list->items[i].kind, list->items[i].dtype, list->items[i].size);
+            is_right = add_selects_nothing(&list->items[i], errors);
     return is_right;
 }
 

@@ -98,8 +98,8 @@ START_TEST(settings_of_no_part_are_refused)
 {
     const char *const settings[] = {"plna.x=1", "x", "plan=3", "plan.no.such=1"};
     const char *const whats[] = {
-        "'plna' is no part of a run, wanted model, cluster, plan, software or device: did you "
-        "mean 'plan'?",
+        ("'plna' is no part of a run, wanted model, cluster, plan, software or device: did you "
+         "mean 'plan'?"),
         "wanted PART.KEY=VALUE, such as plan.microbatch_sequences=2",
         "wanted PART.KEY=VALUE, such as plan.microbatch_sequences=2"};
     ck_assert_ptr_null(read_with(settings, 4));

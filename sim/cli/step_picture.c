@@ -69,13 +69,34 @@ lane_tasks(const struct step *step, enum step_lane lane, size_t *count)
     return trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), count);
 }
 
+/* Gaps of the compute row, hatched: what the breakdown calls exposed, host or bubble. */
+static void
+add_gaps(const struct step *step, struct timeline *timeline, struct timeline_span *spans)
+{
+    size_t count = 0;
+    const uint32_t *tasks = lane_tasks(step, LANE_COMPUTE, &count);
+    int64_t now_ps = 0;
+    for (size_t i = 0; i <= count; i++) {
+        const struct trace_entry *entry = i < count ? &step->trace->entries[tasks[i]] : NULL;
+        int64_t until_ps = entry ? entry->start_ps : step->step_ps;
+        if (until_ps > now_ps)
+            spans[timeline->span_count++] = (struct timeline_span){.start_ps = now_ps,
+                                                                   .end_ps = until_ps,
+                                                                   .row = LANE_COMPUTE,
+                                                                   .slot = STYLE_BUBBLE,
+                                                                   .label = "waiting"};
+        now_ps = entry ? entry->end_ps : now_ps;
+    }
+}
+
 static void
 add_spans(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
     size_t total = 0, count = 0;
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
         lane_tasks(step, (enum step_lane)lane, &count);
-        total += count;
+        total +=
+            lane == LANE_COMPUTE ? 2 * count + 1 : count; /* a gap before each, and a last */
     }
     struct timeline_span *spans = arena_alloc(arena, total, sizeof *spans);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
@@ -83,6 +104,7 @@ add_spans(const struct step *step, struct timeline *timeline, struct arena *aren
         for (size_t i = 0; i < count; i++)
             spans[timeline->span_count++] = span_of(step, tasks[i], arena);
     }
+    add_gaps(step, timeline, spans);
     timeline->spans = spans;
 }
 
@@ -248,5 +270,6 @@ step_picture(const struct step *step, struct zoom_window zoom, struct arena *are
     add_pieces(step, timeline, arena);
     add_zoom(step, timeline, zoom);
     timeline->slot_names[STYLE_BACKWARD] = "backward, input gradients";
+    timeline->slot_names[STYLE_BUBBLE] = "waiting";
     return timeline;
 }

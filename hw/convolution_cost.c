@@ -12,7 +12,7 @@ group_products_cost(const struct device *device, const struct kernel *kernel,
                     struct kernel_cost *cost)
 {
     const struct convolution *convolution = &kernel->convolution;
-    double width = (double)(convolution->channels / convolution->groups);
+    double width = (double)convolution->channels / (double)convolution->groups;
     struct gemm_work work = {.groups = convolution->groups,
                              .m = (double)convolution->tokens,
                              .n = width,

@@ -93,6 +93,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_NUMBER("resident_results", gemm_reading, gemm.resident_results, 1, 1e9),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
     FIELD_FRACTION("moe_fraction", gemm_reading, gemm.moe_fraction),
+    FIELD_FRACTION("moe_relative_sigma", gemm_reading, gemm.moe_relative_sigma),
     FIELD_FRACTION("relative_sigma_long", gemm_reading, gemm.relative_sigma_long),
     FIELD_FRACTION("relative_sigma_medium", gemm_reading, gemm.relative_sigma_medium),
     FIELD_FRACTION("relative_sigma_short", gemm_reading, gemm.relative_sigma_short),

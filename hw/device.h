@@ -55,6 +55,7 @@ struct device_gemm {
      * share lowers it. */
     double overlap_exponent;
     double moe_fraction; /* of a product's rate that a fused MoE kernel's products reach */
+    double moe_relative_sigma;
     double relative_sigma_long;   /* over 100 microseconds */
     double relative_sigma_medium; /* 10 to 100 */
     double relative_sigma_short;  /* under 10 */

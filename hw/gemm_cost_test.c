@@ -169,6 +169,7 @@ START_TEST(a_fused_moe_is_two_grouped_products)
     fused_moe_cost(&device, &kernel, &cost);
     CHECK_NEAR(cost.seconds_s, 5e-6, 1e-12);
     CHECK_NEAR(cost.flop, 3e6, 1e-12);
+    CHECK_NEAR(cost.relative_sigma, 0.04, 1e-12);
     device.gemm.moe_fraction = 0.5;
     fused_moe_cost(&device, &kernel, &cost);
     CHECK_NEAR(cost.seconds_s, 8e-6, 1e-12);

@@ -17,6 +17,14 @@ kernel_bound_name(enum kernel_bound bound)
     return names[bound];
 }
 
+/* Counts are for people: what does not fit is cut off. */
+static int64_t
+add_counts(int64_t sum, int64_t part, double times)
+{
+    double total = (double)sum + times * (double)part;
+    return total < 9e18 ? (int64_t)total : INT64_MAX;
+}
+
 void
 kernel_cost_add(struct kernel_cost *sum, const struct kernel_cost *part, double times)
 {
@@ -30,8 +38,8 @@ kernel_cost_add(struct kernel_cost *sum, const struct kernel_cost *part, double 
     sum->relative_sigma = before * sum->relative_sigma + after * part->relative_sigma;
     sum->flop += times * part->flop;
     sum->hbm_bytes += times * part->hbm_bytes;
-    sum->tiles += (int64_t)(times * (double)part->tiles);
-    sum->waves += (int64_t)(times * (double)part->waves);
+    sum->tiles = add_counts(sum->tiles, part->tiles, times);
+    sum->waves = add_counts(sum->waves, part->waves, times);
     sum->seconds_s = whole_s;
 }
 

@@ -32,6 +32,7 @@ plain_device(void)
                  .sustained_flop_per_s = {[DTYPE_BF16] = 4e12},
                  .overlap_exponent = 100,
                  .moe_fraction = 1,
+                 .moe_relative_sigma = 0.04,
                  .relative_sigma_long = 0.01,
                  .relative_sigma_medium = 0.02,
                  .relative_sigma_short = 0.03},

@@ -1,0 +1,349 @@
+/* A product as the matrix libraries run it.
+ *
+ * The result is cut into macro-tiles, one a workgroup; workgroups go to the compute units in
+ * rounds, the last one partly empty. Each walks down k in steps: load a slab of A and B,
+ * multiply
+ *
+ *            n
+ *        +--+--+--+      tile (m, n): a step of depth d is 2 m n d flop, (m + n) d loads
+ *      m |1 |2 |3 |      round 1: tiles 1-4 on four units
+ *        +--+--+--+      round 2: tiles 5, 6; two units idle: the sawtooth of widths
+ *        |4 |5 |6 |
+ *        +--+--+--+
+ *
+ * while the memory levels deliver what all of them together have not yet seen. The library's
+ * choice of tile and split of k is taken to be the quickest of the device file's. */
+#include "hw/gemm_cut.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* What is the same for every tile tried; rates as seconds, so that trying one divides little: a
+ * million prices a second leave 20 ns a cut. */
+struct setting {
+    const struct device *device;
+    const struct gemm_work *work;
+    double units;
+    double products; /* with at least one row */
+    double rows;     /* of all */
+    double element_bytes, result_bytes;
+    double operand_bytes, c_bytes; /* A and B, C: each once */
+    double boost_s_per_flop,
+        sustained_s_per_flop;                 /* of one unit; the latter times those active */
+    double load_s_per_byte, store_s_per_byte; /* of one unit */
+    double c_s;                               /* writing C to HBM */
+    double least_memory_s;                    /* operands once, C once */
+};
+
+/* A tile of the grid, whatever k's parts. */
+struct grid {
+    double m, n, depth;       /* of the tile, in elements */
+    double rows, cols;        /* tiles down one product (mean) and across */
+    double tiles;             /* of all products */
+    double step_flop, load_s; /* of one step */
+    double fill_s;            /* filling and storing, once per resident wave */
+};
+
+/* fmin, fmax and ceil are calls where the compiler must mind NaN; there is none here. */
+static inline double
+least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double
+most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double
+whole(double value)
+{
+    const double integers_end = 0x1p53; /* from here every double is whole */
+    if (value >= integers_end)
+        return value;
+    double down = (double)(int64_t)value;
+    return down < value ? down + 1 : down;
+}
+
+static void
+count_rows(struct setting *setting)
+{
+    const struct gemm_work *work = setting->work;
+    if (!work->rows) {
+        setting->products = (double)work->groups;
+        setting->rows = work->m * setting->products;
+        return;
+    }
+    for (int64_t i = 0; i < work->groups; i++) {
+        setting->products += work->rows[i] > 0;
+        setting->rows += (double)work->rows[i];
+    }
+}
+
+/* Of a symmetric product B is A again. Results of 8-bit products are written in 16 bits (bf16),
+ * others in their own type. */
+static void
+count_bytes(struct setting *setting)
+{
+    const struct gemm_work *work = setting->work;
+    setting->element_bytes = dtype_bytes(work->dtype);
+    setting->result_bytes = most(setting->element_bytes, 2);
+    double a_columns = setting->rows, b_columns = setting->products * work->n;
+    setting->operand_bytes =
+        (a_columns + (work->is_triangle ? 0 : b_columns)) * work->k * setting->element_bytes;
+    setting->c_bytes = setting->rows * work->n * setting->result_bytes;
+}
+
+static struct setting
+setting_of(const struct device *device, const struct gemm_work *work)
+{
+    const struct device_memory *memory = &device->memory;
+    struct setting setting = {
+        .device = device, .work = work, .units = (double)device->compute_units};
+    count_rows(&setting);
+    count_bytes(&setting);
+    double share = work->rate_fraction;
+    setting.boost_s_per_flop =
+        setting.units / (device->gemm.boost_flop_per_s[work->dtype] * share);
+    setting.sustained_s_per_flop = 1 / (device->gemm.sustained_flop_per_s[work->dtype] * share);
+    setting.load_s_per_byte = setting.units / memory->l2_bytes_per_s;
+    setting.store_s_per_byte = 1 / memory->unit_bytes_per_s;
+    setting.c_s = setting.c_bytes / memory->hbm_write_bytes_per_s;
+    setting.least_memory_s = setting.operand_bytes / memory->hbm_read_bytes_per_s + setting.c_s;
+    return setting;
+}
+
+/* Tiles down all products. Rows dealt out at random fill the last tile by half on average. */
+static double
+row_tiles(const struct gemm_work *work, double tile_m)
+{
+    if (work->has_random_rows)
+        return (double)work->groups * most(1, work->m / tile_m + 0.5);
+    if (!work->rows)
+        return (double)work->groups * whole(work->m / tile_m);
+    double tiles = 0;
+    for (int64_t i = 0; i < work->groups; i++)
+        tiles += whole((double)work->rows[i] / tile_m);
+    return tiles;
+}
+
+/* Of a symmetric result the half of the tiles, and half of the longer side's for the diagonal. */
+static double
+triangle_tiles(double rows, double cols)
+{
+    return (rows * cols + most(rows, cols)) / 2;
+}
+
+/* Loads and stores are clipped at the result's edge, multiplications are not. */
+static struct grid
+grid_of(const struct setting *setting, const struct device_tile *tile)
+{
+    const struct gemm_work *work = setting->work;
+    struct grid grid = {.m = (double)tile->m,
+                        .n = (double)tile->n,
+                        .depth = (double)tile->depth_bytes / setting->element_bytes};
+    double down = row_tiles(work, grid.m);
+    double m = least(grid.m, work->m), n = least(grid.n, work->n);
+    grid.rows = down / setting->products;
+    grid.cols = whole(work->n / grid.n);
+    grid.tiles = work->is_triangle ? triangle_tiles(down, grid.cols) : down * grid.cols;
+    grid.step_flop = 2 * grid.m * grid.n * grid.depth;
+    grid.load_s = (m + n) * (double)tile->depth_bytes * setting->load_s_per_byte;
+    grid.fill_s = setting->device->gemm.tile_s +
+                  m * n * setting->result_bytes * setting->store_s_per_byte;
+    return grid;
+}
+
+/* One step of the k loop while `active` units work. Multiplying and loading overlap, book-keeping
+ * does not; the clock is the boost clock until the power that all draw together is spent. */
+static double
+step_s(const struct setting *setting, const struct grid *grid, double active)
+{
+    double s_per_flop = most(setting->boost_s_per_flop, setting->sustained_s_per_flop * active);
+    return most(grid->step_flop * s_per_flop, grid->load_s) + setting->device->gemm.step_s;
+}
+
+/* How often a unit fills and stores: what it holds at once together. */
+static double
+fills(const struct setting *setting, const struct grid *grid, double rounds)
+{
+    if (rounds == 1)
+        return 1;
+    double held = setting->device->gemm.resident_results / (grid->m * grid->n);
+    return held < 2 ? rounds : whole(rounds / (double)(int64_t)held);
+}
+
+/* All rounds: whole ones, then the last with as many units as are left. */
+static void
+price_units(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+{
+    double steps = whole(setting->work->k / (cut->splits * grid->depth));
+    cut->rounds = whole(cut->workgroups / setting->units);
+    double whole_rounds = cut->rounds - 1;
+    double last = cut->workgroups - whole_rounds * setting->units;
+    double whole_s = whole_rounds > 0 ? step_s(setting, grid, setting->units) : 0;
+    cut->steps_s = steps * (whole_rounds * whole_s + step_s(setting, grid, last));
+    cut->units_s = cut->steps_s + fills(setting, grid, cut->rounds) * grid->fill_s;
+    if (cut->splits > 1)
+        cut->units_s += setting->device->gemm.split_s;
+}
+
+/* Bytes of A and B that `tiles` neighbouring tiles read together: they lie in a block as nearly
+ * square as the grid allows, r tiles down and c across, and need r m rows of A, c n columns of
+ * B. */
+static double
+block_bytes(const struct setting *setting, const struct grid *grid, double tiles)
+{
+    double one = grid->rows * grid->cols; /* product's tiles */
+    double inside = least(tiles, one);
+    double r = most(1, least(grid->rows, sqrt(inside * grid->n / grid->m)));
+    double c = least(grid->cols, inside / r);
+    r = least(grid->rows, inside / c);
+    double lines = r * grid->m + least(c * grid->n, setting->work->n);
+    return most(1, tiles / one) * lines * setting->work->k * setting->element_bytes;
+}
+
+/* Bytes of A and B that pass a level whose tiles share loads `sharing` at a time: each once if
+ * both stay in `capacity_bytes`, else once a block. */
+static double
+level_bytes(const struct setting *setting, const struct grid *grid, double sharing,
+            double capacity_bytes)
+{
+    double once = setting->operand_bytes;
+    if (once <= capacity_bytes)
+        return once;
+    double block = least(sharing, grid->tiles);
+    return most(once, grid->tiles / block * block_bytes(setting, grid, block));
+}
+
+/* Partial results of a split are written and read in fp32. */
+static double
+partial_bytes(const struct setting *setting, const struct gemm_cut *cut)
+{
+    if (cut->splits == 1)
+        return 0;
+    return 2 * cut->splits * setting->rows * setting->work->n * dtype_bytes(DTYPE_FP32);
+}
+
+/* The slowest of: HBM, what all units draw from beyond L2, the last level. Chiplets' L2s hold
+ * copies of each other's lines, so that none counts as holding all. */
+static void
+price_memory(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+{
+    const struct device_memory *memory = &setting->device->memory;
+    bool has_last_level = memory->last_level_bytes > 0;
+    double domains = (double)memory->l2_domains;
+    double beyond_l2 = level_bytes(setting, grid, setting->units / domains,
+                                   domains > 1 ? 0 : memory->l2_bytes);
+    double read = has_last_level || domains > 1
+                      ? level_bytes(setting, grid, setting->units,
+                                    most(memory->last_level_bytes, memory->l2_bytes))
+                      : beyond_l2;
+    beyond_l2 += setting->c_bytes + partial_bytes(setting, cut);
+    cut->hbm_bytes = read + setting->c_bytes;
+    cut->hbm_s = read / memory->hbm_read_bytes_per_s + setting->c_s;
+    double drawing = least(setting->units, cut->workgroups);
+    double cache_s = beyond_l2 / (drawing * memory->unit_bytes_per_s);
+    if (has_last_level)
+        cache_s = most(cache_s, beyond_l2 / memory->last_level_bytes_per_s);
+    cut->is_cache_bound = cache_s > cut->hbm_s;
+    cut->memory_s = most(cut->hbm_s, cache_s);
+}
+
+/* Computing and moving share time and, on a device at its power limit, watts: between the larger
+ * of the two (p infinite) and their sum (p = 1). */
+static double
+together_s(double a_s, double b_s, double exponent)
+{
+    double larger = most(a_s, b_s), smaller = least(a_s, b_s);
+    return larger * pow(1 + pow(smaller / larger, exponent), 1 / exponent);
+}
+
+/* The square of at least what together_s gives, and cheap: a norm falls with its exponent, so up
+ * to p = 2 it is no less than the Euclidean one, and always no less than the larger part. */
+static double
+together_least_square(double a_s, double b_s, double exponent)
+{
+    double a = a_s * a_s, b = b_s * b_s;
+    return exponent <= 2 ? a + b : most(a, b);
+}
+
+/* A cut whose units are priced; its memory is looked at only if it may still win. */
+struct candidate {
+    double splits;
+    double least_square; /* of what it takes at least, without the launch */
+};
+
+static double
+candidate_least_square(const struct setting *setting, const struct grid *grid, double splits)
+{
+    struct gemm_cut cut = {.splits = splits, .workgroups = grid->tiles * splits};
+    price_units(setting, grid, &cut);
+    return together_least_square(cut.units_s, setting->least_memory_s,
+                                 setting->device->gemm.overlap_exponent);
+}
+
+/* k in so many parts, a power of two, that no unit is idle. */
+static double
+useful_splits(const struct setting *setting, const struct grid *grid)
+{
+    double splits = 1, most_splits = (double)setting->device->gemm.split_maximum;
+    while (grid->tiles * splits < setting->units && 2 * splits <= most_splits)
+        splits *= 2;
+    return splits;
+}
+
+/* Prices the candidate and keeps it if it is quicker than the best. */
+static void
+keep_quicker(const struct setting *setting, const struct grid *grid,
+             const struct candidate *candidate, struct gemm_cut *best)
+{
+    const struct device_gemm *gemm = &setting->device->gemm;
+    double p = gemm->overlap_exponent, to_beat_s = best->seconds_s - gemm->launch_s;
+    if (candidate->least_square >= to_beat_s * to_beat_s)
+        return;
+    struct gemm_cut cut = {.splits = candidate->splits,
+                           .workgroups = grid->tiles * candidate->splits};
+    price_units(setting, grid, &cut);
+    price_memory(setting, grid, &cut);
+    if (together_least_square(cut.units_s, cut.memory_s, p) >= to_beat_s * to_beat_s)
+        return;
+    cut.tiles = grid->tiles;
+    cut.seconds_s = gemm->launch_s + together_s(cut.units_s, cut.memory_s, p);
+    if (cut.seconds_s < best->seconds_s)
+        *best = cut;
+}
+
+/* Two candidates a tile: k whole and, where units are idle, in parts. The most promising is priced
+ * first, so that few others need more than a look. */
+struct gemm_cut
+gemm_cut_quickest(const struct device *device, const struct gemm_work *work)
+{
+    struct setting setting = setting_of(device, work);
+    struct grid grids[DEVICE_TILES_MAX];
+    struct candidate candidates[2 * DEVICE_TILES_MAX];
+    int64_t count = 2 * device->gemm.tile_count, first = 0;
+    assert(count > 0);
+    for (int64_t i = 0; i < count; i += 2) {
+        struct grid *grid = &grids[i / 2];
+        *grid = grid_of(&setting, &device->gemm.tiles[i / 2]);
+        double splits = useful_splits(&setting, grid);
+        candidates[i] = (struct candidate){1, candidate_least_square(&setting, grid, 1)};
+        candidates[i + 1] = (struct candidate){splits, INFINITY};
+        if (splits > 1)
+            candidates[i + 1].least_square = candidate_least_square(&setting, grid, splits);
+        if (candidates[i].least_square < candidates[first].least_square)
+            first = i;
+        if (candidates[i + 1].least_square < candidates[first].least_square)
+            first = i + 1;
+    }
+    struct gemm_cut best = {.seconds_s = INFINITY};
+    keep_quicker(&setting, &grids[first / 2], &candidates[first], &best);
+    for (int64_t i = 0; i < count; i++) {
+        if (i != first)
+            keep_quicker(&setting, &grids[i / 2], &candidates[i], &best);
+    }
+    return best;
+}

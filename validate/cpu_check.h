@@ -8,6 +8,8 @@
 /* Of a large product, entries spread over the whole result; everything of the others. */
 void cpu_check_gemm(const struct kernel *kernel, const union cpu_array *before,
                     const union cpu_array *after, struct cpu_error *error);
+void cpu_check_grouped_gemm(const struct kernel *kernel, const union cpu_array *before,
+                            const union cpu_array *after, struct cpu_error *error);
 
 void cpu_check_elementwise(const struct kernel *kernel, const union cpu_array *before,
                            const union cpu_array *after, struct cpu_error *error);

@@ -52,6 +52,41 @@ cpu_check_gemm(const struct kernel *kernel, const union cpu_array *before,
     }
 }
 
+static int64_t
+all_rows(const struct grouped_gemm *gemm)
+{
+    int64_t rows = 0;
+    for (int64_t expert = 0; expert < gemm->experts; expert++)
+        rows += gemm->rows[expert];
+    return rows;
+}
+
+/* The expert whose rows the row is among. */
+static int64_t
+expert_of(const struct grouped_gemm *gemm, int64_t row)
+{
+    int64_t expert = 0;
+    for (; row >= gemm->rows[expert]; expert++)
+        row -= gemm->rows[expert];
+    return expert;
+}
+
+void
+cpu_check_grouped_gemm(const struct kernel *kernel, const union cpu_array *before,
+                       const union cpu_array *after, struct cpu_error *error)
+{
+    const struct grouped_gemm *grouped = &kernel->grouped_gemm;
+    const struct gemm gemm = {.n = grouped->n, .k = grouped->k, .layout = GEMM_NN};
+    int64_t entries = all_rows(grouped) * grouped->n;
+    for (int64_t i = 0; i < entries && i < GEMM_ENTRIES_CHECKED; i++) {
+        int64_t at = checked_entry(i, entries);
+        const float *b =
+            before[1].reals + expert_of(grouped, at / grouped->n) * grouped->k * grouped->n;
+        cpu_error_add(error, (double)after[2].reals[at],
+                      gemm_entry(&gemm, before[0].reals, b, at / gemm.n, at % gemm.n));
+    }
+}
+
 static double
 silu(double x)
 {

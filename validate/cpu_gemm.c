@@ -18,3 +18,20 @@ cpu_run_gemm(const struct kernel *kernel, const union cpu_array *operands)
                     operands[1].reals + i * n * k, is_b_transposed ? k : n, 0,
                     operands[2].reals + i * m * n, n);
 }
+
+/* operands: A (rows of all experts, k), B (experts, k, n), C (rows of all experts, n) */
+void
+cpu_run_grouped_gemm(const struct kernel *kernel, const union cpu_array *operands)
+{
+    const struct grouped_gemm *gemm = &kernel->grouped_gemm;
+    int n = (int)gemm->n, k = (int)gemm->k;
+    int64_t row = 0;
+    for (int64_t expert = 0; expert < gemm->experts; expert++) {
+        int64_t rows = gemm->rows[expert];
+        if (rows > 0)
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, n, k, 1,
+                        operands[0].reals + row * k, k, operands[1].reals + expert * k * n, n,
+                        0, operands[2].reals + row * n, n);
+        row += rows;
+    }
+}

@@ -37,6 +37,23 @@ find_gemm(struct cpu_kernel *cpu, struct error_list *errors)
     return true;
 }
 
+static bool
+find_grouped_gemm(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    const struct grouped_gemm *gemm = &cpu->kernel.grouped_gemm;
+    double n = (double)gemm->n, k = (double)gemm->k, rows = 0;
+    for (int64_t expert = 0; expert < gemm->experts; expert++)
+        rows += (double)gemm->rows[expert];
+    if (rows == 0)
+        return error_add(errors, ERROR_INPUT, "", "no expert has a row: nothing to run");
+    add_operand(cpu, rows * k, CPU_FILL_SIGNED);
+    add_operand(cpu, (double)gemm->experts * k * n, CPU_FILL_SIGNED);
+    add_operand(cpu, rows * n, CPU_FILL_ZERO);
+    cpu->run = cpu_run_grouped_gemm;
+    cpu->check = cpu_check_grouped_gemm;
+    return true;
+}
+
 /* The elementwise operations that have code, and their traffic in fp32. */
 struct cpu_op {
     const char *name;
@@ -208,6 +225,7 @@ typedef bool finder(struct cpu_kernel *cpu, struct error_list *errors);
 /* The kinds without an entry have no code here. */
 static finder *const finders[KERNEL_KIND_COUNT] = {
     [KERNEL_GEMM] = find_gemm,
+    [KERNEL_GROUPED_GEMM] = find_grouped_gemm,
     [KERNEL_ELEMENTWISE] = find_elementwise,
     [KERNEL_RMS_NORM] = find_rms_norm,
     [KERNEL_SOFTMAX] = find_softmax,

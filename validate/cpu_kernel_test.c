@@ -61,6 +61,26 @@ START_TEST(product_of_two_by_two_in_three_layouts)
 }
 END_TEST
 
+/* One row for the first expert, none for the second, one for the third: 1 2 times 5 6 / 7 8 is
+ * 19 22, and 3 4 times the unit matrix stays. */
+START_TEST(each_expert_multiplies_its_own_rows)
+{
+    const int64_t rows[] = {1, 0, 1};
+    float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8, 9, 9, 9, 9, 1, 0, 0, 1}, c[4] = {0};
+    struct cpu_kernel cpu =
+        found((struct kernel){.kind = KERNEL_GROUPED_GEMM,
+                              .dtype = DTYPE_FP32,
+                              .grouped_gemm = {.rows = rows, .experts = 3, .n = 2, .k = 2}});
+    union cpu_array operands[] = {{a}, {b}, {c}};
+    cpu.run(&cpu.kernel, operands);
+    CHECK_NEAR((double)c[0], 19, 0);
+    CHECK_NEAR((double)c[1], 22, 0);
+    CHECK_NEAR((double)c[2], 3, 0);
+    CHECK_NEAR((double)c[3], 4, 0);
+    CHECK_NEAR(error_of(&cpu, operands, operands), 0, 0);
+}
+END_TEST
+
 /* x = 3 4: mean square 12.5, root 3.5355; gains 1 2: y = 0.84853 2.26274 (epsilon aside). */
 START_TEST(rms_norm_of_a_pythagorean_row)
 {
@@ -214,6 +234,8 @@ elementwise_kernel(const char *op, double read_bytes, double write_bytes)
                                            .launches = 1}};
 }
 
+static const int64_t no_rows[] = {0, 0};
+
 static void
 check_refused(struct kernel kernel, const char *why)
 {
@@ -231,6 +253,10 @@ START_TEST(what_the_cpu_cannot_run_is_said)
     check_refused(bf16, "fp32, not bf16");
     check_refused((struct kernel){.kind = KERNEL_ATTENTION, .dtype = DTYPE_FP32},
                   "no code for attention");
+    check_refused((struct kernel){.kind = KERNEL_GROUPED_GEMM,
+                                  .dtype = DTYPE_FP32,
+                                  .grouped_gemm = {no_rows, 2, 8, 8}},
+                  "no expert has a row");
     check_refused((struct kernel){.kind = KERNEL_COPY,
                                   .copy = {.bytes = 64, .from = COPY_HOST, .to = COPY_HBM}},
                   "hbm to hbm");
@@ -246,6 +272,7 @@ cpu_kernel_suite(void)
     Suite *suite = suite_create("cpu_kernel");
     TCase *results = tcase_create("results");
     tcase_add_test(results, product_of_two_by_two_in_three_layouts);
+    tcase_add_test(results, each_expert_multiplies_its_own_rows);
     tcase_add_test(results, rms_norm_of_a_pythagorean_row);
     tcase_add_test(results, rms_norm_backward_ignores_scale);
     tcase_add_test(results, softmax_and_cross_entropy_of_a_quarter);

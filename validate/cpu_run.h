@@ -6,6 +6,7 @@
 #include "validate/cpu_kernel.h"
 
 void cpu_run_gemm(const struct kernel *kernel, const union cpu_array *operands);
+void cpu_run_grouped_gemm(const struct kernel *kernel, const union cpu_array *operands);
 
 /* operands: x, y or a, b, y; silu_mul in two launches has a third, the gated half in between */
 void cpu_run_copy_elements(const struct kernel *kernel, const union cpu_array *operands);

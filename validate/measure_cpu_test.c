@@ -54,6 +54,7 @@ static const char *const kernels[] = {
     "\"fp32\"}",
     "{\"kernel\":\"gemm\",\"m\":133,\"n\":170,\"k\":29,\"layout\":\"nt\",\"dtype\":\"fp32\"}",
     "{\"kernel\":\"gemm\",\"m\":133,\"n\":170,\"k\":29,\"layout\":\"tn\",\"dtype\":\"fp32\"}",
+    "{\"kernel\":\"grouped_gemm\",\"rows\":[70,0,13],\"n\":99,\"k\":65,\"dtype\":\"fp32\"}",
     "{\"kernel\":\"elementwise\",\"op\":\"copy\",\"elements\":1001,\"dtype\":\"fp32\","
     "\"read_bytes\":4004,\"write_bytes\":4004,\"launches\":1}",
     "{\"kernel\":\"elementwise\",\"op\":\"add\",\"elements\":1001,\"dtype\":\"fp32\","

@@ -55,6 +55,9 @@ all: $(BUILD)/stepcast $(MEASURE:%=$(BUILD)/measure) ## the programs (what plain
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F @ '{ printf "%-22s %s\n", $$1, $$2 }'
 
+# One job a core, unless the caller has said otherwise.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
 # ---- Building
 
 .PHONY: packages ready FORCE
@@ -104,7 +107,7 @@ clean: ## forgets everything built
 
 .PHONY: demo
 demo: packages ## predicts and draws ZAYA1-base on 1,024 MI300X
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	$(BUILD)/stepcast run $(DEMO)
 	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.png
 	$(BUILD)/stepcast timeline $(DEMO) -o $(BUILD)/zaya1-step.svg
@@ -151,7 +154,7 @@ unit: $(BUILD)/unit ## the unit tests
 check: ## builds everything and runs every check below (CI runs exactly this)
 	@.ci/packages check
 	@$(MAKE) --no-print-directory --keep-going --output-sync=target CC=gcc BUILD=build \
-	    $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) check-all
+	    $(PARALLEL) check-all
 	@echo 'check: everything passed'
 
 .PHONY: check-all

@@ -106,21 +106,6 @@ copy_tree(const json_t *from, struct place place)
     return copy_scalar(from, place);
 }
 
-/* Jansson's one-line message, with its own line and column. */
-static void
-add_syntax_error(const struct json_document *document, const json_error_t *fault,
-                 struct error_list *errors)
-{
-    char where[256];
-    snprintf(where, sizeof where, "%s:%d:%d", document->name,
-             document->first_line + (fault->line > 0 ? fault->line - 1 : 0),
-             fault->column > 0 ? fault->column : 1);
-    if (json_error_code(fault) == json_error_duplicate_key)
-        error_add(errors, ERROR_INPUT, where, "a key for the second time: %s", fault->text);
-    else
-        error_add(errors, ERROR_INPUT, where, "not JSON: %s", fault->text);
-}
-
 /* The mark that some editors put before UTF-8. */
 static size_t
 mark_length(const char *text, size_t length)
@@ -139,7 +124,8 @@ json_read_text(struct arena *arena, const char *name, int first_line, const char
     json_t *parsed =
         json_loadb(document->text, document->length, JSON_REJECT_DUPLICATES, &fault);
     if (!parsed) {
-        add_syntax_error(document, &fault, errors);
+        struct json_syntax_place place = {fault.line, fault.column};
+        json_syntax_fail(document, place, fault.text, errors);
         return NULL;
     }
     const struct json *root = copy_tree(parsed, (struct place){.document = document});

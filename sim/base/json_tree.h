@@ -37,4 +37,13 @@ struct json {
 const char *json_position_of_value(const struct json *value);
 const char *json_position_of_key(const struct json *value);
 
+/* Where the parser stopped, from 1. */
+struct json_syntax_place {
+    int line, column;
+};
+
+/* Adds ERROR_INPUT for a text that is not JSON; `message` is the parser's. Always false. */
+bool json_syntax_fail(const struct json_document *document, struct json_syntax_place place,
+                      const char *message, struct error_list *errors);
+
 #endif

@@ -92,8 +92,8 @@ enum json_field_flag {
 struct json_field {
     const char *key;
     enum json_field_type type;
-    size_t offset; /* offsetof the struct's member */
-    unsigned flags;
+    size_t offset;              /* offsetof the struct's member */
+    uint64_t flags;             /* of enum json_field_flag */
     double minimum, maximum;    /* of numbers, both included; both 0: any */
     const char *const *choices; /* of JSON_FIELD_CHOICE, ended by NULL */
 };

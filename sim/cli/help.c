@@ -8,23 +8,34 @@ enum { COLUMNS = 80, LEFT_INDENT = 2, NEXT_INDENT = 4, RIGHT_INDENT_MAX = 28 };
 static const struct option_spec HELP_OPTION = {
     .name = "help", .letter = 'h', .help = "show this page and do nothing else"};
 
+static bool
+has_odd_quotes(const char *word, size_t length)
+{
+    bool is_odd = false;
+    for (size_t i = 0; i < length; i++)
+        is_odd ^= word[i] == '\'';
+    return is_odd;
+}
+
 /* Words from `column` on, broken before COLUMNS; `line_end` stands at the end of each line but
- * the last (a shell's " \"). */
+ * the last (a shell's " \"), though not inside single quotes, where a shell would keep it and
+ * JSON takes the bare line break as a space. */
 static void
 append_wrapped(struct text *out, const char *words, size_t column, size_t indent,
                const char *line_end)
 {
-    bool is_first = true;
+    bool is_first = true, is_quoted = false;
     for (; *words; words += strspn(words, " ")) {
         size_t length = strcspn(words, " ");
         if (!is_first && column + 1 + length + strlen(line_end) > COLUMNS) {
-            text_format(out, "%s\n%*s", line_end, (int)indent, "");
+            text_format(out, "%s\n%*s", is_quoted ? "" : line_end, (int)indent, "");
             column = indent;
         } else if (!is_first) {
             text_append(out, " ", 1);
             column++;
         }
         text_append(out, words, length);
+        is_quoted ^= has_odd_quotes(words, length);
         column += length;
         words += length;
         is_first = false;

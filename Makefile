@@ -242,12 +242,11 @@ format: ## lays out every source by .clang-format
 format-check:
 	@clang-format-14 --dry-run -Werror $(SOURCES) $(HEADERS) .ci/*.c
 	@echo 'format: as .clang-format wants it'
-man-lint:
-	@mandoc -T lint -W style sim/cli/stepcast.1
-	@echo 'man page: no finding'
+man-lint: $(BUILD)/stepcast
+	@.ci/man $(BUILD)/stepcast
 scripts:
 	@shellcheck .ci/packages .ci/run .ci/layers .ci/pure .ci/functions .ci/text .ci/match .ci/readme \
-	    .ci/same-bytes .ci/fuzz .ci/bench sim/cli/cli_test.sh
+	    .ci/same-bytes .ci/fuzz .ci/bench .ci/man sim/cli/cli_test.sh
 	@echo 'scripts: no finding'
 
 -include $(SOURCES:%.c=$(BUILD)/obj/%.d)

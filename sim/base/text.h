@@ -1,4 +1,4 @@
-/* Text that grows at its end: every output of the library is built here and written by the program. */
+/* Text that grows at its end: outputs are built here by the library, written by the program. */
 #ifndef SIM_BASE_TEXT_H
 #define SIM_BASE_TEXT_H
 

@@ -63,8 +63,8 @@ int command_report(const struct error_list *errors);
 int command_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The result: to the file named by -o, or to stdout ("-" or none). Returns EXIT_DONE or EXIT_IO (reported).
- * A reader of stdout who has left is no fault. */
+/* The result: to the file named by -o, or to stdout ("-" or none). EXIT_DONE, or EXIT_IO with the
+ * fault reported. A reader of stdout who has left is no fault. */
 int command_output(const struct options *options, const struct text *text);
 int command_print(const struct text *text); /* always to stdout */
 

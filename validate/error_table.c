@@ -126,6 +126,21 @@ error_table_print(const struct error_table *table, const char *title, struct tex
         print_row(&table->rows[i], out);
 }
 
+void
+error_table_print_summary(const struct error_table *table, const char *title, struct text *out)
+{
+    text_format(out, "%-26s %5s %7s %7s %7s %5s\n", title, "n", "MAPE %", "bias %", "p90 %",
+                "2sd %");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct error_row *row = &table->rows[i];
+        if (row->part == SPLIT_HELD_OUT && strcmp(row->group.size, "all") == 0)
+            text_format(out, "  %-18s %-5s %5zu %7.1f %+7.1f %7.1f %5.0f\n", row->group.kind,
+                        row->group.dtype, row->count, row->mape_fraction * 100,
+                        row->bias_fraction * 100, row->p90_fraction * 100,
+                        row->within_two_sigma_fraction * 100);
+    }
+}
+
 static void
 write_row(const struct error_row *row, struct json_writer *writer)
 {

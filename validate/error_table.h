@@ -54,6 +54,10 @@ struct error_table error_table_new(const struct error_sample *samples, size_t co
 /* Columns for people; `title` stands above. */
 void error_table_print(const struct error_table *table, const char *title, struct text *out);
 
+/* The held-out rows over all sizes, without their worst shapes; nothing when there are none. */
+void error_table_print_summary(const struct error_table *table, const char *title,
+                               struct text *out);
+
 /* An array of objects, fractions and seconds. */
 void error_table_write(const struct error_table *table, struct json_writer *writer);
 

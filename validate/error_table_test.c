@@ -114,6 +114,20 @@ START_TEST(printed_row_is_in_percent)
 }
 END_TEST
 
+/* The fit row and the size class stay out. */
+START_TEST(summary_has_held_out_rows_over_all_sizes)
+{
+    struct error_sample samples[] = {sample(2, 1.6, "a"), sample(1, 1, "b"), sample(1, 1, "c")};
+    samples[1].part = SPLIT_FIT;
+    samples[2].group.size = "under 10 us";
+    struct error_table table = error_table_new(samples, 3, arena);
+    struct text out = text_new(arena);
+    error_table_print_summary(&table, "a title", &out);
+    ck_assert_ptr_nonnull(strstr(out.bytes, "    1    20.0   -20.0    20.0     0\n"));
+    ck_assert_ptr_null(strstr(strchr(strchr(out.bytes, '\n') + 1, '\n') + 1, "\n"));
+}
+END_TEST
+
 Suite *
 error_table_suite(void)
 {
@@ -126,6 +140,7 @@ error_table_suite(void)
     tcase_add_test(statistics, groups_stand_in_order_of_appearance);
     tcase_add_test(statistics, nothing_gives_an_empty_table);
     tcase_add_test(statistics, printed_row_is_in_percent);
+    tcase_add_test(statistics, summary_has_held_out_rows_over_all_sizes);
     suite_add_tcase(suite, statistics);
     return suite;
 }

@@ -107,6 +107,13 @@ print_outcomes(const struct outcome *outcomes, size_t count, struct arena *arena
 }
 
 static void
+print_summaries(const struct outcome *outcomes, size_t count, struct text *out)
+{
+    for (size_t i = 0; i < count; i++)
+        error_table_print_summary(&outcomes[i].table, outcomes[i].asked->title, out);
+}
+
+static void
 write_outcome(const struct outcome *outcome, struct json_writer *writer)
 {
     const struct suite_table *asked = outcome->asked;
@@ -157,6 +164,8 @@ answer(const struct options *options, const struct suite *suite, struct arena *a
     struct text out = text_new(arena);
     if (options_flag(options, "json"))
         write_outcomes(outcomes, suite->count, &out);
+    else if (options_flag(options, "summary"))
+        print_summaries(outcomes, suite->count, &out);
     else
         print_outcomes(outcomes, suite->count, arena, &out);
     int status = command_output(options, &out);
@@ -260,6 +269,7 @@ static const struct option_spec option_specs[] = {
      "most that a held-out MAPE may be"},
     {"edges", 0, OPTION_TEXT, "S,S", "size classes, default 10e-6,100e-6"},
     {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
+    {"summary", 0, OPTION_FLAG, NULL, "held-out rows over all sizes only"},
     {"json", 0, OPTION_FLAG, NULL, "the tables as JSON"},
     {"output", 'o', OPTION_TEXT, "FILE", "write there instead of standard output"},
 };

@@ -42,7 +42,7 @@ double style_contrast_ratio(uint32_t a, uint32_t b);
 #define STYLE_GUIDE 0xEAEAEAu /* what links a zoom to its window */
 
 /* Families in order of preference. */
-#define STYLE_FONTS "Inter, DejaVu Sans"
+#define STYLE_FONTS "DejaVu Sans"
 
 /* Letters in points; none is smaller than STYLE_TINY_PT. */
 #define STYLE_TITLE_PT        14.0

@@ -195,7 +195,7 @@ errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit i
 	@echo 'errors: every table within validate/tolerances.json'
 
 .PHONY: program-tests same-bytes readme
-program-tests: $(BUILD)/stepcast build-sanitized ## commands with their exact output, sim/cli/cases
+program-tests: all build-sanitized ## commands with their exact output, sim/cli/cases
 	@sim/cli/cli_test.sh $(BUILD) sim/cli/cases/*.case
 	@sim/cli/cli_test.sh build/sanitized sim/cli/cases/*.case
 same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from both compilers

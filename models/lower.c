@@ -1,7 +1,8 @@
 /* From the program of a rank to the task graph of a step.
  *
  * Item by item: a task for each simulated rank, or one joint task for all. Each rank has its own
- * compute, HBM, link and NIC shares; kernels and collectives that run at once on a rank share them. */
+ * compute, HBM, link and NIC shares; kernels and collectives that run at once on a rank share
+ * them. */
 #include "models/lower.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* What one rank does in a step, in order: the program that lowering lays out for each rank.
  *
  *   host     [ launches of block 0 ][ block 1 ] ...
- *   compute  [k][k][k]...[k]  [k]...                  kernels of each block, microbatch by microbatch
+ *   compute  [k][k][k]...[k]  [k]...                  kernels of each block in turn
  *   data     [gather 0][gather 1]      [reduce n]...  collectives over the data-parallel ranks
  *
  * Items of a lane run in the order they stand in; `after` names what else an item waits for. All

@@ -75,7 +75,8 @@ void canvas_unclip(struct canvas *canvas);
 
 /* The picture in the format of the path's ending (.svg .pdf .png), appended to `out`: write it with
  * text_write_file. The same drawing gives the same bytes. PNG has two dots a CSS pixel, that is
- * 2.667 a point. False with ERROR_INPUT for another ending, ERROR_IO if the picture is too large. */
+ * 2.667 a point. False with ERROR_INPUT for another ending, ERROR_IO if the picture is too
+ * large. */
 bool canvas_write(const struct canvas *canvas, const char *path, struct text *out,
                   struct error_list *errors);
 

@@ -1,13 +1,13 @@
 /* The picture of a step: rows of spans to scale, phases above them, a window enlarged below, and a
  * bar that says where the time goes.
  *
- *      title: what the picture shows            struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
- *      subtitle: of what                        timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
- *      [] forward  [] backward ...              struct text picture = text_new(arena);
- *        |-- forward --|-- backward --|         bool done =
- *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪               canvas_write(canvas, path, &picture, errors) &&
- *      compute   ████████████████████               text_write_file(&picture, path, errors);
- *      network       ▒▒▒▒   ▒▒▒▒    ▒▒          canvas_free(canvas);
+ *      title: what the picture shows       struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+ *      subtitle: of what                   timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+ *      [] forward  [] backward ...         struct text picture = text_new(arena);
+ *        |-- forward --|-- backward --|    bool done =
+ *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪          canvas_write(canvas, path, &picture, errors) &&
+ *      compute   ████████████████████          text_write_file(&picture, path, errors);
+ *      network       ▒▒▒▒   ▒▒▒▒    ▒▒     canvas_free(canvas);
  *        0 ─── 100 ─── 200 ─── 300 ms
  *             /          \
  *      the same rows, enlarged
@@ -80,6 +80,6 @@ struct timeline {
 /* Draws and sets the canvas's size: the page's width; its height, or less where a few rows would be
  * too high, or more where all does not fit. */
 void timeline_draw(const struct timeline *timeline, const struct style_page *page,
-                   struct canvas *canvas);
+             struct canvas *canvas);
 
 #endif

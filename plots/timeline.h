@@ -80,6 +80,6 @@ struct timeline {
 /* Draws and sets the canvas's size: the page's width; its height, or less where a few rows would be
  * too high, or more where all does not fit. */
 void timeline_draw(const struct timeline *timeline, const struct style_page *page,
-             struct canvas *canvas);
+                   struct canvas *canvas);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { WORD_MAX = 63 }; /* longer words are compared by their first letters */
+enum {
+    WORD_MAX = 63,     /* longer words are compared by their first letters */
+    BEGINNING_MIN = 3, /* letters that are enough to mean a word by its beginning */
+};
 
 static size_t
 least(size_t a, size_t b)
@@ -44,5 +47,9 @@ spelling_nearest(const char *word, const char *const *candidates, size_t count)
             best = candidates[i];
         }
     }
+    size_t length = strlen(word);
+    for (size_t i = 0; !best && length >= BEGINNING_MIN && i < count; i++)
+        if (strncmp(word, candidates[i], length) == 0)
+            best = candidates[i];
     return best;
 }

@@ -8,7 +8,7 @@
 size_t spelling_distance(const char *a, const char *b);
 
 /* The candidate nearest to the word, of equals the first; NULL when none is within a third of the
- * word's length (at least one edit). */
+ * word's length (at least one edit) and none begins with the word (three letters or more). */
 const char *spelling_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

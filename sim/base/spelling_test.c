@@ -51,6 +51,16 @@ START_TEST(the_nearest_word_is_found)
 }
 END_TEST
 
+/* Seven letters away, but nothing else begins so. */
+START_TEST(a_beginning_stands_for_its_word)
+{
+    static const char *const words[] = {"name", "microbatch_sequences",
+                                        "global_batch_sequences"};
+    ck_assert_str_eq(spelling_nearest("microbatch", words, 3), "microbatch_sequences");
+    ck_assert_ptr_null(spelling_nearest("gl", words, 3));
+}
+END_TEST
+
 /* "microbatch" allows 10 / 3 = 3 edits, "ab" only 1. */
 START_TEST(a_word_too_far_from_all_is_given_up)
 {
@@ -74,6 +84,7 @@ spelling_suite(void)
     tcase_add_test(tests, distance_is_the_same_both_ways);
     tcase_add_test(tests, long_words_are_compared_by_their_first_letters);
     tcase_add_test(tests, the_nearest_word_is_found);
+    tcase_add_test(tests, a_beginning_stands_for_its_word);
     tcase_add_test(tests, a_word_too_far_from_all_is_given_up);
     suite_add_tcase(suite, tests);
     return suite;

@@ -175,7 +175,7 @@ END_TEST
 
 START_TEST(names_are_never_shortened)
 {
-    check_fault("a --out b", "unknown option --out");
+    check_fault("a --out b", "unknown option --out, did you mean --output?");
     check_fault("a --outpu b", "unknown option --outpu, did you mean --output?");
 }
 END_TEST

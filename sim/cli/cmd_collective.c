@@ -205,15 +205,6 @@ price_curve(const struct cluster *cluster, const struct curve *curve, struct tex
     return EXIT_DONE;
 }
 
-static bool
-wants_json(const struct options *options)
-{
-    const char *path = options_text(options, "output");
-    size_t length = strlen(path);
-    return options_flag(options, "json") ||
-           (length > 5 && strcmp(path + length - 5, ".json") == 0);
-}
-
 static int
 draw_curve(const struct options *options, const struct cluster *cluster, struct arena *arena)
 {
@@ -224,8 +215,10 @@ draw_curve(const struct options *options, const struct cluster *cluster, struct 
     struct text table = text_new(arena), json = text_new(arena);
     struct json_writer writer = json_writer_new(&json, true);
     code = price_curve(cluster, &curve, &table, &writer);
-    return code == EXIT_DONE ? command_output(options, wants_json(options) ? &json : &table)
-                             : code;
+    return code == EXIT_DONE
+               ? command_output(options,
+                                command_format(options) == OUTPUT_JSON ? &json : &table)
+               : code;
 }
 
 static int
@@ -277,5 +270,6 @@ const struct command command_collective = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
     .run = run,
 };

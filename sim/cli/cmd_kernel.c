@@ -82,15 +82,6 @@ write_answer(struct text *text, const struct json *question, const struct kernel
     text_append(text, "\n", 1);
 }
 
-static bool
-wants_json(const struct options *options)
-{
-    const char *path = options_text(options, "output");
-    size_t length = strlen(path);
-    return options_flag(options, "json") ||
-           (length > 5 && strcmp(path + length - 5, ".json") == 0);
-}
-
 static int
 price_word(const struct options *options, const struct device *device, struct arena *arena)
 {
@@ -102,7 +93,7 @@ price_word(const struct options *options, const struct device *device, struct ar
     if (!question || !price(device, question, arena, &cost, &errors))
         return command_report(&errors);
     struct text text = text_new(arena);
-    if (wants_json(options))
+    if (command_format(options) == OUTPUT_JSON)
         write_answer(&text, question, &cost);
     else
         write_reading(&text, device, &cost);
@@ -154,5 +145,6 @@ const struct command command_kernel = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
     .run = run,
 };

@@ -280,14 +280,6 @@ read_sequence(const char *text, int64_t *out)
     return true;
 }
 
-static bool
-wants_json(const struct options *options)
-{
-    const char *file = options_text(options, "output");
-    const char *ending = file ? strrchr(file, '.') : NULL;
-    return options_flag(options, "json") || (ending && strcmp(ending, ".json") == 0);
-}
-
 static struct model
 measure(const struct arch *arch, int64_t sequence_tokens)
 {
@@ -316,7 +308,7 @@ show(const struct options *options, struct arena *arena)
         return command_report(&errors);
     struct model model = measure(arch, sequence_tokens);
     struct text out = text_new(arena);
-    if (wants_json(options)) {
+    if (command_format(options) == OUTPUT_JSON) {
         write_json(&out, &model);
     } else {
         print_sizes(&out, model.arch);
@@ -343,5 +335,6 @@ const struct command command_model_show = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 1,
     .word_maximum = 1,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
     .run = show,
 };

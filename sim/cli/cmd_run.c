@@ -1,6 +1,4 @@
 /* stepcast run: how long one training step takes, where its time goes, whether it fits. */
-#include <string.h>
-
 #include "sim/base/json_writer.h"
 #include "sim/base/units.h"
 #include "sim/cli/run_options.h"
@@ -215,6 +213,27 @@ print_memory(struct text *out, const struct memory *memory)
                     units_format_fraction(classes[i].bytes / memory->capacity).text);
 }
 
+/* The breakdown, a class a row. */
+static void
+write_csv(struct text *out, const struct step *step)
+{
+    text_format(out, "class,time_s\n");
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        text_format(out, "%s,%.12f\n", step_class_key((enum step_class)i),
+                    units_s_from_ps(step->class_ps[i]));
+}
+
+static void
+print_text(struct text *out, const struct step *step)
+{
+    print_inputs(out, step);
+    print_answer(out, step);
+    print_breakdown(out, step);
+    print_memory(out, &step->memory);
+    if (has_far_owners(step))
+        text_format(out, "\nwarning: %s\n", FAR_OWNERS);
+}
+
 static int
 run(const struct options *options, struct arena *arena)
 {
@@ -223,25 +242,20 @@ run(const struct options *options, struct arena *arena)
     if (!step)
         return exit_code;
     struct text out = text_new(arena);
-    const char *file = options_text(options, "output");
-    const char *ending = strrchr(file, '.');
-    if (options_flag(options, "json") || (ending && strcmp(ending, ".json") == 0)) {
+    enum output_format format = command_format(options);
+    if (format == OUTPUT_JSON)
         write_json(&out, step);
-    } else {
-        print_inputs(&out, step);
-        print_answer(&out, step);
-        print_breakdown(&out, step);
-        print_memory(&out, &step->memory);
-        if (has_far_owners(step))
-            text_format(&out, "\nwarning: %s\n", FAR_OWNERS);
-    }
+    else if (format == OUTPUT_CSV)
+        write_csv(&out, step);
+    else
+        print_text(&out, step);
     return command_output(options, &out);
 }
 
 static const struct option_spec OPTIONS[] = {
     RUN_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the answer as JSON"},
-    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json asks for JSON"},
+    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json or .csv choose the format"},
 };
 
 const struct command command_run = {
@@ -254,5 +268,6 @@ const struct command command_run = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_CSV,
     .run = run,
 };

@@ -162,7 +162,7 @@ answer(const struct options *options, const struct suite *suite, struct arena *a
         all_hold = all_hold && outcomes[i].verdicts.all_hold;
     }
     struct text out = text_new(arena);
-    if (options_flag(options, "json"))
+    if (command_format(options) == OUTPUT_JSON)
         write_outcomes(outcomes, suite->count, &out);
     else if (options_flag(options, "summary"))
         print_summaries(outcomes, suite->count, &out);
@@ -285,5 +285,6 @@ const struct command command_validate = {
     .option_count = sizeof option_specs / sizeof option_specs[0],
     .word_minimum = 0,
     .word_maximum = 0,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
     .run = run,
 };

@@ -75,6 +75,20 @@ command_print(const struct text *text)
     return EXIT_IO;
 }
 
+enum output_format
+command_format(const struct options *options)
+{
+    static const char *const endings[OUTPUT_FORMAT_COUNT] = {"",     ".json", ".csv",
+                                                             ".svg", ".pdf",  ".png"};
+    if (options_flag(options, "json"))
+        return OUTPUT_JSON;
+    const char *ending = strrchr(options_text_of_letter(options, 'o'), '.');
+    for (int format = OUTPUT_JSON; ending && format < OUTPUT_FORMAT_COUNT; format++)
+        if (strcmp(ending, endings[format]) == 0)
+            return (enum output_format)format;
+    return OUTPUT_TEXT;
+}
+
 int
 command_output(const struct options *options, const struct text *text)
 {

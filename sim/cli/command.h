@@ -19,6 +19,17 @@ enum exit_code {
     EXIT_BUG = 6,
 };
 
+/* What a command can write; the ending of -o chooses, --json asks for JSON. */
+enum output_format {
+    OUTPUT_TEXT, /* any other ending, or none */
+    OUTPUT_JSON,
+    OUTPUT_CSV,
+    OUTPUT_SVG,
+    OUTPUT_PDF,
+    OUTPUT_PNG,
+    OUTPUT_FORMAT_COUNT
+};
+
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS /* may be given more than once */ };
 
 struct option_spec {
@@ -49,6 +60,7 @@ struct command {
     const struct option_spec *options;
     size_t option_count;
     size_t word_minimum, word_maximum;
+    unsigned formats; /* 1u << OUTPUT_.. of each that it writes; the others are refused */
     int (*run)(const struct options *options, struct arena *arena); /* an exit_code */
 };
 
@@ -62,6 +74,9 @@ int command_report(const struct error_list *errors);
 /* A usage error: prints it with a pointer to the command's help; returns EXIT_USAGE. */
 int command_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The format that the options ask for; one of the command's, which was seen to before it ran. */
+enum output_format command_format(const struct options *options);
 
 /* The result: to the file named by -o, or to stdout ("-" or none). EXIT_DONE, or EXIT_IO with the
  * fault reported. A reader of stdout who has left is no fault. */

@@ -114,12 +114,30 @@ print_version(struct arena *arena)
     return command_print(&line);
 }
 
+/* "run writes text, .json, .csv": what the command can, where it was asked for something else. */
+static int
+fail_format(const struct command *command, struct arena *arena)
+{
+    static const char *const names[OUTPUT_FORMAT_COUNT] = {"text", ".json", ".csv",
+                                                           ".svg", ".pdf",  ".png"};
+    struct text list = text_new(arena);
+    for (unsigned format = 0; format < OUTPUT_FORMAT_COUNT; format++)
+        if (command->formats & 1u << format)
+            text_format(&list, "%s%s", list.length ? ", " : "", names[format]);
+    return command_usage(command->name, "writes %s: say which by the ending of -o FILE",
+                         list.bytes);
+}
+
 static int
 run_command(const struct command *command, struct arguments arguments, struct arena *arena)
 {
     const char *fault = NULL;
     const struct options *options = options_parse(arena, command, arguments, &fault);
-    return options ? command->run(options, arena) : command_usage(command->name, "%s", fault);
+    if (!options)
+        return command_usage(command->name, "%s", fault);
+    if (!(command->formats & 1u << command_format(options)))
+        return fail_format(command, arena);
+    return command->run(options, arena);
 }
 
 static bool

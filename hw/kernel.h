@@ -77,7 +77,7 @@ struct elementwise {
     const char *op;
     int64_t elements;
     double read_bytes, write_bytes; /* in all */
-    int64_t launches;
+    int64_t launches; /* 0: bytes that another kernel moves beside its own; never in a list */
 };
 
 struct rows_by_width { /* rms_norm, softmax, gather, scatter_add, transpose */

@@ -111,17 +111,17 @@ element_s(const struct device *device, const struct elementwise *elementwise)
     return 0;
 }
 
-/* Each launch moves its part of the bytes. */
+/* Each launch moves its part of the bytes; none: the bytes join another kernel's. */
 static void
 elementwise_cost(const struct device *device, const struct elementwise *elementwise,
                  struct kernel_cost *cost)
 {
     const struct device_stream *stream = &device->streams[KERNEL_ELEMENTWISE];
-    double launches = (double)elementwise->launches;
+    double launches = (double)elementwise->launches, parts_count = fmax(1, launches);
     struct stream_parts parts = {
         .fixed_s = launches * stream->fixed_s,
-        .hbm_s = launches * memory_stream_s(device, elementwise->read_bytes / launches,
-                                            elementwise->write_bytes / launches),
+        .hbm_s = parts_count * memory_stream_s(device, elementwise->read_bytes / parts_count,
+                                               elementwise->write_bytes / parts_count),
         .element_s = element_s(device, elementwise),
         .read_bytes = elementwise->read_bytes,
         .write_bytes = elementwise->write_bytes};

@@ -46,6 +46,21 @@ START_TEST(a_small_kernel_leaves_the_device_partly_empty)
 }
 END_TEST
 
+/* 4 us + 2 us at half the bandwidth are 12 us, and no launch. */
+START_TEST(bytes_within_another_kernel_cost_no_launch)
+{
+    struct device device = slow_device();
+    struct kernel kernel = {.kind = KERNEL_ELEMENTWISE,
+                            .dtype = DTYPE_BF16,
+                            .elementwise = {.op = "accumulate",
+                                            .elements = 2000,
+                                            .read_bytes = 4000,
+                                            .write_bytes = 4000,
+                                            .launches = 0}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 12e-6, 1e-12);
+}
+END_TEST
+
 /* Two launches of 1 us; each reads 2,000 B and writes as many: 6 us. */
 START_TEST(each_launch_moves_its_part)
 {
@@ -145,6 +160,7 @@ memory_cost_suite(void)
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, reads_and_writes_share_the_bus);
     tcase_add_test(tests, a_small_kernel_leaves_the_device_partly_empty);
+    tcase_add_test(tests, bytes_within_another_kernel_cost_no_launch);
     tcase_add_test(tests, each_launch_moves_its_part);
     tcase_add_test(tests, backward_reads_twice_what_forward_reads);
     tcase_add_test(tests, adamw_moves_30_bytes_a_bf16_parameter);

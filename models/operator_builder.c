@@ -69,23 +69,26 @@ gemm(const struct operator_builder *builder, struct gemm sizes)
         .kind = KERNEL_GEMM, .dtype = builder->workload->plan->compute_dtype, .gemm = sizes};
 }
 
+/* `launches` 0: bytes that another kernel moves beside its own. */
 static struct kernel
-elementwise(const struct operator_builder *builder, const char *op, double elements,
-            double read, double write)
+elementwise(const struct operator_builder *builder, const char *op, double read, double write,
+            int64_t launches)
 {
-    return (struct kernel){.kind = KERNEL_ELEMENTWISE,
-                           .dtype = builder->workload->plan->compute_dtype,
-                           .elementwise = {.op = op,
-                                           .elements = (int64_t)elements,
-                                           .read_bytes = read,
-                                           .write_bytes = write,
-                                           .launches = 1}};
+    assert(read >= 0 && write >= 0);
+    return (struct kernel){
+        .kind = KERNEL_ELEMENTWISE,
+        .dtype = builder->workload->plan->compute_dtype,
+        .elementwise = {.op = op,
+                        .elements = (int64_t)(write / builder->element_bytes),
+                        .read_bytes = read,
+                        .write_bytes = write,
+                        .launches = launches}};
 }
 
-/* Adding a weight gradient to the accumulated one. The product has written `parameters`
- * elements of the compute dtype; what is counted here is the traffic beyond that. Accumulated
- * in place by the product: it reads the sum and writes it instead of the bare gradient. As a
- * kernel of its own: it reads the gradient again, and the sum, and writes the sum. */
+/* Adding a weight gradient to the accumulated one. The product has written `parameters` elements
+ * of the compute dtype; what is counted here is the traffic beyond that. Accumulated in place by
+ * the product: it reads the sum and writes it instead of the bare gradient. As a kernel of its
+ * own: it reads the gradient again, and the sum, and writes the sum. */
 static void
 add_accumulation(struct operator_builder *builder, const char *name, double parameters)
 {
@@ -95,16 +98,17 @@ add_accumulation(struct operator_builder *builder, const char *name, double para
     double read = is_fused ? sum : sum + bare, write = is_fused ? sum - bare : sum;
     enum step_class spent_on = builder->spent_on;
     builder->spent_on = CLASS_GRADIENT_ACCUMULATION;
-    add_backward(
-        builder, name, "accumulate",
-        elementwise(builder, "accumulate", parameters, read * parameters, write * parameters));
+    add_backward(builder, name, "accumulate",
+                 elementwise(builder, "accumulate", read * parameters, write * parameters,
+                             is_fused ? 0 : 1));
     builder->spent_on = spent_on;
 }
 
 void
-build_linear(struct operator_builder *builder, const char *name, int64_t out, int64_t in)
+build_linear(struct operator_builder *builder, const struct linear *linear)
 {
-    int64_t tokens = builder->tokens;
+    int64_t tokens = builder->tokens, out = linear->out, in = linear->in;
+    const char *name = linear->name;
     append(builder);
     add_forward(builder, name, gemm(builder, (struct gemm){tokens, out, in, 1, GEMM_NT}));
     add_backward(builder, name, "input_gradient",
@@ -112,21 +116,23 @@ build_linear(struct operator_builder *builder, const char *name, int64_t out, in
     add_backward(builder, name, "weight_gradient",
                  gemm(builder, (struct gemm){out, in, tokens, 1, GEMM_TN}));
     add_accumulation(builder, name, (double)out * (double)in);
-    build_saved(builder, builder->element_bytes * (double)in);
+    if (linear->input == KEPT_HERE)
+        build_saved(builder, builder->element_bytes * (double)in);
 }
 
 void
 build_pass(struct operator_builder *builder, const struct pass *pass)
 {
-    double tokens = (double)builder->tokens, element = builder->element_bytes;
+    double tokens = (double)builder->tokens;
     append(builder);
-    add_forward(builder, pass->name,
-                elementwise(builder, pass->name, tokens * pass->write / element,
-                            tokens * pass->read, tokens * pass->write));
+    if (pass->read + pass->write > 0)
+        add_forward(
+            builder, pass->name,
+            elementwise(builder, pass->name, tokens * pass->read, tokens * pass->write, 1));
     if (pass->backward_read + pass->backward_write > 0)
         add_backward(builder, pass->name, "backward",
-                     elementwise(builder, pass->name, tokens * pass->backward_write / element,
-                                 tokens * pass->backward_read, tokens * pass->backward_write));
+                     elementwise(builder, pass->name, tokens * pass->backward_read,
+                                 tokens * pass->backward_write, 1));
     build_saved(builder, pass->saved);
 }
 
@@ -138,9 +144,16 @@ build_kernel(struct operator_builder *builder, const char *name, struct kernel k
     kernel.dtype = builder->workload->plan->compute_dtype;
     kernel.direction = DIRECTION_FORWARD;
     add_forward(builder, name, kernel);
-    kernel.direction = DIRECTION_BACKWARD;
     if (has_backward)
-        add_backward(builder, name, "backward", kernel);
+        build_backward(builder, name, kernel);
+}
+
+void
+build_backward(struct operator_builder *builder, const char *name, struct kernel kernel)
+{
+    kernel.dtype = builder->workload->plan->compute_dtype;
+    kernel.direction = DIRECTION_BACKWARD;
+    add_backward(builder, name, "backward", kernel);
 }
 
 void
@@ -168,37 +181,41 @@ grouped_weight_gradient(struct operator_builder *builder, int64_t out, int64_t i
 }
 
 void
-build_grouped_linear(struct operator_builder *builder, const char *name, const int64_t *rows,
-                     int64_t out, int64_t in)
+build_grouped_linear(struct operator_builder *builder, const int64_t *rows,
+                     const struct linear *linear)
 {
     const struct arch *arch = builder->workload->arch;
+    int64_t out = linear->out, in = linear->in;
     struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
                             .dtype = builder->workload->plan->compute_dtype,
                             .grouped_gemm = {rows, arch->experts, out, in}};
     append(builder);
-    add_forward(builder, name, kernel);
+    add_forward(builder, linear->name, kernel);
     kernel.grouped_gemm.n = in;
     kernel.grouped_gemm.k = out;
-    add_backward(builder, name, "input_gradient", kernel);
-    add_backward(builder, name, "weight_gradient", grouped_weight_gradient(builder, out, in));
-    add_accumulation(builder, name, (double)arch->experts * (double)out * (double)in);
+    add_backward(builder, linear->name, "input_gradient", kernel);
+    add_backward(builder, linear->name, "weight_gradient",
+                 grouped_weight_gradient(builder, out, in));
+    add_accumulation(builder, linear->name, (double)arch->experts * (double)out * (double)in);
     build_saved(builder, builder->element_bytes * (double)in * (double)arch->experts_per_token);
 }
 
 /* Traffic of residual + norm, in elements of the width. One kernel: reads residual and update,
- * writes residual and normed; backward reads the gradients of both, residual and update (for
- * the scales' gradients), writes the gradients of both. Kernels of their own: each scale reads
- * and writes, the add reads two and writes one, the norm reads and writes. */
+ * writes residual and normed; backward reads the gradients of both, residual and update (for the
+ * scales' gradients), writes the gradients of both. Kernels of their own: each scale reads and
+ * writes, the add reads two and writes one, the norm reads and writes. Backward wants the sum (the
+ * norm's input) and, where there are scales to learn, the update. */
 void
 build_residual_norm(struct operator_builder *builder, const char *name)
 {
     const struct arch *arch = builder->workload->arch;
     double narrow = builder->element_bytes * (double)arch->hidden;
     double wide = arch->is_residual_fp32 ? 2 * narrow : narrow; /* the residual itself */
+    double kept = arch->has_residual_scaling ? wide + narrow : wide;
     builder->spent_on = CLASS_NORM_RESIDUAL;
     if (builder->workload->software->fuses_residual_norm) {
         build_pass(builder, &(struct pass){name, wide + narrow, wide + narrow,
-                                           2 * wide + 2 * narrow, wide + narrow, wide});
+                                           2 * wide + 2 * narrow, wide + narrow, kept});
         return;
     }
     if (arch->has_residual_scaling) {

@@ -15,35 +15,39 @@ block_name(enum block block)
     return names[block];
 }
 
-/* Looking up a row a token; backward adds rows into the accumulated gradient. */
+/* Looking up a row a token; backward adds a row a token into the accumulated gradient, where
+ * tokens that are alike meet. */
 static void
 build_embedding(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
+    struct kernel rows = {.kind = KERNEL_GATHER,
+                          .rows_by_width = {builder->tokens, arch->hidden}};
     builder->spent_on = CLASS_EMBEDDING;
-    struct kernel lookup = {.kind = KERNEL_GATHER,
-                            .rows_by_width = {builder->tokens, arch->hidden}};
-    build_kernel(builder, "embedding", lookup, true);
+    build_kernel(builder, "embedding", rows, false);
+    rows.kind = KERNEL_SCATTER_ADD;
+    build_backward(builder, "embedding", rows);
 }
 
-/* Final norm, logits, cross-entropy. Without fusion the loss first copies the logits to fp32.
- */
+/* Final norm, logits, cross-entropy. The fused loss keeps the logits and turns them into their
+ * gradient in place. Without fusion it copies them to fp32 first, keeps that too, and its gradient
+ * is another such copy while everything is still kept. */
 static void
 build_head(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     double logits = builder->element_bytes * (double)arch->vocab; /* bytes a token */
+    double wide = dtype_bytes(DTYPE_FP32) * (double)arch->vocab;
+    bool is_fused = builder->workload->software->fuses_cross_entropy;
     build_residual_norm(builder, "final_norm");
     builder->spent_on = CLASS_HEAD;
-    build_linear(builder, "logits", arch->vocab, arch->hidden);
-    if (!builder->workload->software->fuses_cross_entropy) {
-        double wide = dtype_bytes(DTYPE_FP32) * (double)arch->vocab;
+    build_linear(builder, &(struct linear){"logits", arch->vocab, arch->hidden, KEPT_HERE});
+    if (!is_fused)
         build_pass(builder, &(struct pass){"logits_to_fp32", logits, wide, wide, logits, wide});
-    }
     struct kernel loss = {.kind = KERNEL_CROSS_ENTROPY,
                           .cross_entropy = {builder->tokens, arch->vocab}};
     build_kernel(builder, "cross_entropy", loss, true);
-    build_saved(builder, logits);
+    build_saved(builder, is_fused ? logits : logits + wide);
 }
 
 struct operator_list

@@ -2,63 +2,74 @@
  *
  * CCA (arXiv 2510.04476; order of operations as in Zyphra's modeling code):
  *
- *   x ─▶ query, key ─▶ depthwise conv ─▶ per-head conv ─▶ + mean of q, k before ─▶ L2 norm,
- * RoPE ─┐ └──▶ value now, value of the token before ─▶ shift
- * ───────────────────────────────────────────┴▶ attention over the latent heads ─▶ output
- * up-projection */
+ *      x ──▶ query, key ──▶ convolution along the sequence ──▶ convolution within each head
+ *      │         └──────────── mean of query and key ──────────────────▶ + ──▶ L2 norm ──▶ RoPE
+ *      └──▶ value of this token and of the one before, side by side                         │
+ *                                                  attention over the latent heads ◀────────┘
+ *                                                  └──▶ output, back to the full width */
 #include "models/operators_layer.h"
 
 /* Bytes a token of that many elements. */
 static double
-bytes_of(const struct operator_builder *builder, double elements)
+bytes_of(const struct operator_builder *builder, int64_t elements)
 {
-    return builder->element_bytes * elements;
+    return builder->element_bytes * (double)elements;
 }
 
+/* Where the stack repeats key and value heads, attention sees as many of them as of queries. */
 static void
 build_core(struct operator_builder *builder)
 {
     const struct workload *workload = builder->workload;
     const struct arch *arch = workload->arch;
+    bool is_repeated = workload->software->repeats_key_value_heads;
+    int64_t kv_heads = is_repeated ? arch->query_heads : arch->kv_heads;
     int64_t length = workload->plan->sequence_tokens;
+    struct attention attention = {.batch = workload->plan->microbatch_sequences,
+                                  .q_len = length,
+                                  .kv_len = length,
+                                  .q_heads = arch->query_heads,
+                                  .kv_heads = kv_heads,
+                                  .head_dim = arch->head_dim,
+                                  .is_causal = true,
+                                  .implementation =
+                                      workload->software->attention_implementation};
     builder->spent_on = CLASS_ATTENTION_CORE;
-    build_kernel(
-        builder, "attention",
-        (struct kernel){
-            .kind = KERNEL_ATTENTION,
-            .attention = {.batch = workload->plan->microbatch_sequences,
-                          .q_len = length,
-                          .kv_len = length,
-                          .q_heads = arch->query_heads,
-                          .kv_heads = arch->kv_heads,
-                          .head_dim = arch->head_dim,
-                          .is_causal = true,
-                          .implementation = workload->software->attention_implementation}},
-        true);
-    double heads = (double)(2 * arch->query_heads + 2 * arch->kv_heads); /* q, o, k, v */
+    build_kernel(builder, "attention",
+                 (struct kernel){.kind = KERNEL_ATTENTION, .attention = attention}, true);
+    int64_t heads = 2 * arch->query_heads + 2 * kv_heads; /* queries, outputs, keys, values */
     double row_statistics = dtype_bytes(DTYPE_FP32) * (double)arch->query_heads;
-    build_saved(builder, bytes_of(builder, heads * (double)arch->head_dim) + row_statistics);
+    build_saved(builder, bytes_of(builder, heads * arch->head_dim) + row_statistics);
 }
 
-/* q-k mean, L2 norm with temperature, RoPE, value shift. Elements a token: q, k latent widths.
- */
+/* Keys and values copied to every query head that uses them; backward adds the copies up. */
 static void
-build_cca_mixing(struct operator_builder *builder, double q, double k)
+build_repetition(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    double both = bytes_of(builder, q + k), value = bytes_of(builder, k);
-    double turned = arch->rotary_fraction; /* of the channels that RoPE turns */
+    double few = bytes_of(builder, 2 * arch_kv_width(arch));
+    double many = bytes_of(builder, 2 * arch_query_width(arch));
+    if (builder->workload->software->repeats_key_value_heads)
+        build_pass(builder, &(struct pass){"repeat_key_value", few, many, many, few, 0});
+}
+
+/* q-k mean, L2 norm with temperature, RoPE. Apart: the mean is made, then added; gradients of
+ * queries and keys come back through the convolutions and through the mean, and are added. */
+static void
+build_cca_mixing(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    double both = bytes_of(builder, arch_query_width(arch) + arch_kv_width(arch));
+    double turned = arch->rotary_fraction * both; /* the channels that RoPE turns */
     if (builder->workload->software->fuses_attention_mixing) {
         build_pass(builder, &(struct pass){"qk_mean_norm_rope", 2 * both, both, 2 * both,
                                            2 * both, both});
-    } else {
-        build_pass(builder, &(struct pass){"qk_mean", both, both, both, both, 0});
-        build_pass(builder, &(struct pass){"qk_mean_add", 2 * both, both, 0, 0, 0});
-        build_pass(builder, &(struct pass){"qk_norm", both, both, 2 * both, both, both});
-        build_pass(builder, &(struct pass){"rope", turned * both, turned * both, turned * both,
-                                           turned * both, 0});
+        return;
     }
-    build_pass(builder, &(struct pass){"value_shift", value, value, value, value, 0});
+    build_pass(builder, &(struct pass){"qk_mean", both, both, both, both, 0});
+    build_pass(builder, &(struct pass){"qk_mean_add", 2 * both, both, 2 * both, both, 0});
+    build_pass(builder, &(struct pass){"qk_norm", both, both, 2 * both, both, both});
+    build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
 }
 
 static void
@@ -66,48 +77,58 @@ build_convolution(struct operator_builder *builder, const char *name, int64_t ta
                   int64_t groups)
 {
     const struct arch *arch = builder->workload->arch;
-    int64_t channels = (arch->query_heads + arch->kv_heads) * arch->head_dim;
+    int64_t channels = arch_query_width(arch) + arch_kv_width(arch);
     build_kernel(builder, name,
                  (struct kernel){.kind = KERNEL_CONVOLUTION,
                                  .convolution = {builder->tokens, channels, taps, groups}},
                  true);
-    build_saved(builder, bytes_of(builder, (double)channels));
+    build_saved(builder, bytes_of(builder, channels));
 }
 
+/* The four down-projections read the same input, which the first keeps. Queries and keys are
+ * joined and padded in front before the convolutions: a copy each. */
 static void
 build_cca(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    int64_t q = arch->query_heads * arch->head_dim, k = arch->kv_heads * arch->head_dim;
-    double both = bytes_of(builder, (double)(q + k));
+    int64_t q = arch_query_width(arch), k = arch_kv_width(arch), now = k / 2;
+    double both = bytes_of(builder, q + k), value = bytes_of(builder, k);
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, "cca_query", q, arch->hidden);
-    build_linear(builder, "cca_key", k, arch->hidden);
-    build_linear(builder, "cca_value_now", k / 2, arch->hidden);
-    build_linear(builder, "cca_value_before", k - k / 2, arch->hidden);
+    build_linear(builder, &(struct linear){"cca_query", q, arch->hidden, KEPT_HERE});
+    build_linear(builder, &(struct linear){"cca_key", k, arch->hidden, KEPT_BY_ANOTHER});
+    build_linear(builder,
+                 &(struct linear){"cca_value_now", now, arch->hidden, KEPT_BY_ANOTHER});
+    build_linear(builder,
+                 &(struct linear){"cca_value_before", k - now, arch->hidden, KEPT_BY_ANOTHER});
     builder->spent_on = CLASS_ATTENTION_MIXING;
     build_pass(builder, &(struct pass){"qk_concatenate", both, both, both, both, 0});
+    build_pass(builder, &(struct pass){"qk_pad", both, both, both, both, 0});
     build_convolution(builder, "convolution_sequence", arch->sequence_taps, q + k);
     build_convolution(builder, "convolution_head", arch->channel_taps,
                       arch->query_heads + arch->kv_heads);
-    build_cca_mixing(builder, (double)q, (double)k);
+    build_cca_mixing(builder);
+    build_pass(builder, &(struct pass){"value_shift", value, value, value, value, 0});
+    build_repetition(builder);
 }
 
 static void
 build_gqa(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    int64_t q = arch->query_heads * arch->head_dim, kv = arch->kv_heads * arch->head_dim;
-    double turned = bytes_of(builder, (double)(q + kv)); /* RoPE touches queries and keys */
+    int64_t q = arch_query_width(arch), k = arch_kv_width(arch);
+    double turned = bytes_of(builder, q + k); /* RoPE touches queries and keys */
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, "query_key_value", q + 2 * kv, arch->hidden);
+    build_linear(builder,
+                 &(struct linear){"query_key_value", q + 2 * k, arch->hidden, KEPT_HERE});
     builder->spent_on = CLASS_ATTENTION_MIXING;
     if (arch->has_query_key_norm)
         build_pass(builder,
                    &(struct pass){"qk_norm", turned, turned, 2 * turned, turned, turned});
     build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+    build_repetition(builder);
 }
 
+/* The output projection's input is what attention has kept. */
 void
 build_attention(struct operator_builder *builder)
 {
@@ -123,5 +144,6 @@ build_attention(struct operator_builder *builder)
     }
     build_core(builder);
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, "attention_output", arch->hidden, arch->query_heads * arch->head_dim);
+    build_linear(builder, &(struct linear){"attention_output", arch->hidden,
+                                           arch_query_width(arch), KEPT_BY_ANOTHER});
 }

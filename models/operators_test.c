@@ -155,6 +155,50 @@ START_TEST(accumulation_in_place_moves_six_bytes_a_parameter)
 }
 END_TEST
 
+static double
+saved_bytes(const struct workload *workload, enum block block, struct arena *arena)
+{
+    struct operator_list list = operators_of(workload, block, arena);
+    double bytes = 0;
+    for (int64_t i = 0; i < list.count; i++)
+        bytes += list.items[i].saved_bytes;
+    return bytes;
+}
+
+/* Bytes a token, bf16. Attention: residual and update 2 x 4096, the projections' input once 4096,
+ * both convolutions' and the mixing's input 3 x 2560, q, k, v and o 5120, row statistics 32.
+ * Feed-forward: residual and update 8192, router's input 4096, seven arrays of its width 3584,
+ * scores 17 x 4, positions 4, permuted 4096, gate and up 8192, their product 4096, outputs 4096. */
+START_TEST(what_a_layer_keeps_for_backward_is_counted_once)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    CHECK_NEAR(saved_bytes(&workload, BLOCK_ATTENTION, arena),
+               64 * (8192 + 4096 + 3 * 2560 + 5120 + 32), 1e-12);
+    CHECK_NEAR(saved_bytes(&workload, BLOCK_FEED_FORWARD, arena),
+               64 * (8192 + 4096 + 3584 + 68 + 4 + 4096 + 8192 + 4096 + 4096), 1e-12);
+    arena_free(arena);
+}
+END_TEST
+
+/* Top-1: permute reads and writes 4096 bytes a token each way; combine's backward also reads the
+ * rows for the weights' gradients. */
+START_TEST(dispatch_moves_each_row_once)
+{
+    struct arena *arena = check_arena_new();
+    struct workload workload = {&ARCH, &PLAN, &FUSED};
+    struct operator_list list = operators_of(&workload, BLOCK_FEED_FORWARD, arena);
+    const struct model_operator *combine = &list.items[list.count - 1];
+    ck_assert_str_eq(combine->forward[0].name, "combine");
+    const struct elementwise *forward = &combine->forward[0].kernel.elementwise;
+    const struct elementwise *backward = &combine->backward[0].kernel.elementwise;
+    ck_assert_double_eq(forward->read_bytes + forward->write_bytes, 64 * 2 * 4096.0);
+    ck_assert_double_eq(backward->read_bytes, 64 * 2 * 4096.0);
+    ck_assert_double_eq(backward->write_bytes, 64 * 4096.0);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(tokens_reach_experts_as_evenly_as_whole_tokens_allow)
 {
     struct arena *arena = check_arena_new();
@@ -186,6 +230,8 @@ operators_suite(void)
     tcase_add_test(tests, fusion_moves_fewer_bytes);
     tcase_add_test(tests, swiglu_reads_gate_and_up_and_writes_their_product);
     tcase_add_test(tests, accumulation_in_place_moves_six_bytes_a_parameter);
+    tcase_add_test(tests, what_a_layer_keeps_for_backward_is_counted_once);
+    tcase_add_test(tests, dispatch_moves_each_row_once);
     tcase_add_test(tests, tokens_reach_experts_as_evenly_as_whole_tokens_allow);
     suite_add_tcase(suite, tests);
     return suite;

@@ -83,21 +83,14 @@ add_tensor(struct optimizer_share *shares, int64_t share_size, const struct tens
     }
 }
 
-static int64_t
-count_parameters(const struct tensor_list *tensors)
-{
-    int64_t total = 0;
-    for (int64_t i = 0; i < tensors->count; i++)
-        total += tensors->items[i].rows * tensors->items[i].columns * tensors->items[i].copies;
-    return total;
-}
-
 const struct optimizer_share *
 optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int64_t data_ranks,
                  struct arena *arena)
 {
     struct optimizer_share *shares = arena_alloc(arena, (size_t)data_ranks, sizeof *shares);
-    int64_t total = count_parameters(tensors);
+    int64_t total = 0;
+    for (int64_t i = 0; i < tensors->count; i++)
+        total += tensor_elements(&tensors->items[i]);
     int64_t share_size = plan->zero_stage == 0 ? total : (total + data_ranks - 1) / data_ranks;
     int64_t begin = 0;
     for (int64_t i = 0; i < tensors->count; i++) {

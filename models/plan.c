@@ -10,7 +10,12 @@ static const char *const DTYPE_NAMES[] = {"fp64", "fp32", "tf32", "bf16",
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
 static const char *const RECOMPUTE_NAMES[] = {"none", "full", NULL};
 
-enum { SIZE_MAX_COUNT = 1 << 30 }; /* far above any real degree or batch: catches slips */
+enum {
+    SIZE_MAX_COUNT = 1 << 30,        /* far above any real degree or batch: catches slips */
+    SEQUENCE_TOKENS_MAX = 1 << 24,   /* 16 M: the longest contexts trained are 1 M */
+    MICROBATCH_TOKENS_MAX = 1 << 28, /* of one rank; keeps every product of sizes in range */
+    MICROBATCHES_MAX = 4096,         /* of one rank and step; all are simulated one by one */
+};
 
 #define PLAN_COUNT(member, flags)                                                              \
     {                                                                                          \
@@ -20,7 +25,8 @@ enum { SIZE_MAX_COUNT = 1 << 30 }; /* far above any real degree or batch: catche
 
 static const struct json_field FIELDS[] = {
     {"name", JSON_FIELD_STRING, offsetof(struct plan, name), 0, 0, 0, NULL},
-    PLAN_COUNT(sequence_tokens, 0),
+    {"sequence_tokens", JSON_FIELD_INTEGER, offsetof(struct plan, sequence_tokens), 0, 1,
+     SEQUENCE_TOKENS_MAX, NULL},
     PLAN_COUNT(microbatch_sequences, 0),
     PLAN_COUNT(global_batch_sequences, 0),
     PLAN_COUNT(tensor, JSON_OPTIONAL),
@@ -155,17 +161,24 @@ static bool
 check_batch(const struct plan *plan, const struct json *object, const struct cluster *cluster,
             struct error_list *errors)
 {
+    const struct json *place = place_of(object, "global_batch_sequences");
     long long data = plan_data_degree(plan, cluster);
     long long share = plan->microbatch_sequences * data;
     long long batch = plan->global_batch_sequences;
-    if (batch % share == 0)
-        return true;
     long long below = batch / share * share;
-    return json_fail(place_of(object, "global_batch_sequences"), errors,
-                     "%lld is not a multiple of %lld (microbatch %lld x data parallel %lld), "
-                     "the nearest that is: %lld",
-                     batch, share, (long long)plan->microbatch_sequences, data,
-                     below > 0 && batch - below < share / 2 ? below : below + share);
+    long long nearest = below > 0 && batch - below < share / 2 ? below : below + share;
+    if (batch % share != 0)
+        return json_fail(
+            place, errors,
+            "%lld is not a multiple of %lld (microbatch %lld x data parallel %lld), "
+            "the nearest that is: %lld",
+            batch, share, (long long)plan->microbatch_sequences, data, nearest);
+    if (batch / share > MICROBATCHES_MAX)
+        return error_add(
+            errors, ERROR_INFEASIBLE, json_where(place),
+            "%lld sequences are %lld microbatches a rank, at most %d are simulated", batch,
+            batch / share, MICROBATCHES_MAX);
+    return true;
 }
 
 /* Degrees that divide their model still have to divide the cluster. */
@@ -182,11 +195,25 @@ check_ranks(const struct plan *plan, const struct json *object, const struct clu
                      (long long)plan->context, (long long)cluster_gpus(cluster), cluster->name);
 }
 
+/* Narrower dtypes need casts and scales that the operators do not have yet. */
+static bool
+is_whole_model_dtype(enum dtype dtype)
+{
+    return dtype == DTYPE_FP32 || dtype == DTYPE_TF32 || dtype == DTYPE_BF16 ||
+           dtype == DTYPE_FP16;
+}
+
 static bool
 check_dtypes(const struct plan *plan, const struct json *object, const struct cluster *cluster,
              struct error_list *errors)
 {
     const struct device *device = cluster->device;
+    if (!is_whole_model_dtype(plan->compute_dtype))
+        return error_add(
+            errors, ERROR_INFEASIBLE, json_where(place_of(object, "compute_dtype")),
+            "a step in %s cannot be lowered by this version, wanted fp32, tf32, bf16 "
+            "or fp16",
+            dtype_name(plan->compute_dtype));
     if (device->peak_flop_per_s[plan->compute_dtype] <= 0)
         return json_fail(place_of(object, "compute_dtype"), errors, "%s is no dtype of %s",
                          dtype_name(plan->compute_dtype), device->name);
@@ -194,6 +221,29 @@ check_dtypes(const struct plan *plan, const struct json *object, const struct cl
         return json_fail(place_of(object, "gradient_dtype"), errors,
                          "is %s, wanted fp32 or the compute dtype %s",
                          dtype_name(plan->gradient_dtype), dtype_name(plan->compute_dtype));
+    return true;
+}
+
+/* What the operators of this version do not know of a model, or of a size. */
+static bool
+check_model(const struct plan *plan, const struct json *object, const struct arch *arch,
+            struct error_list *errors)
+{
+    if (arch->context_max > 0 && plan->sequence_tokens > arch->context_max)
+        return json_fail(place_of(object, "sequence_tokens"), errors,
+                         "%lld is more than the %lld positions that %s was made for",
+                         (long long)plan->sequence_tokens, (long long)arch->context_max,
+                         arch->name);
+    if (arch->window_tokens > 0 && plan->sequence_tokens > arch->window_tokens)
+        return error_add(
+            errors, ERROR_INFEASIBLE, json_where(object),
+            "%s attends to a window of %lld tokens, which this version cannot lower",
+            arch->name, (long long)arch->window_tokens);
+    if (plan->microbatch_sequences > MICROBATCH_TOKENS_MAX / plan->sequence_tokens)
+        return json_fail(place_of(object, "microbatch_sequences"), errors,
+                         "%lld sequences of %lld tokens are more than %d tokens a microbatch",
+                         (long long)plan->microbatch_sequences,
+                         (long long)plan->sequence_tokens, MICROBATCH_TOKENS_MAX);
     return true;
 }
 
@@ -205,9 +255,6 @@ plan_check(const struct plan *plan, const struct json *object, const struct arch
     if (check_degrees(plan, object, arch, errors))
         check_ranks(plan, object, cluster, errors);
     check_dtypes(plan, object, cluster, errors);
-    if (arch->context_max > 0 && plan->sequence_tokens > arch->context_max)
-        json_fail(place_of(object, "sequence_tokens"), errors,
-                  "%lld is more than the %lld positions that %s was made for",
-                  (long long)plan->sequence_tokens, (long long)arch->context_max, arch->name);
+    check_model(plan, object, arch, errors);
     return errors->count == faults_before;
 }

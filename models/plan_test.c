@@ -99,6 +99,29 @@ START_TEST(a_sequence_beyond_the_models_positions_is_refused)
 }
 END_TEST
 
+START_TEST(what_cannot_be_lowered_yet_is_infeasible)
+{
+    expect("plan.compute_dtype=fp8", "--set plan.compute_dtype=fp8: $.compute_dtype",
+           "a step in fp8 cannot be lowered by this version, wanted fp32, tf32, bf16 or fp16");
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+    expect("plan.global_batch_sequences=16777216",
+           "--set plan.global_batch_sequences=16777216: $.global_batch_sequences",
+           "16777216 sequences are 8192 microbatches a rank, at most 4096 are simulated");
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+}
+END_TEST
+
+/* gpt-oss looks back 128 tokens in every second layer. */
+START_TEST(a_window_shorter_than_the_sequence_is_infeasible)
+{
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .model = "configs/models/gpt-oss-20b.json"};
+    ck_assert_ptr_null(run_read(&request, arena, &errors));
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "a window of 128 tokens"));
+}
+END_TEST
+
 START_TEST(gradients_narrower_than_the_weights_are_refused)
 {
     expect("plan.gradient_dtype=fp8", "--set plan.gradient_dtype=fp8: $.gradient_dtype",
@@ -117,6 +140,8 @@ plan_suite(void)
     tcase_add_test(tests, a_degree_that_cannot_be_lowered_yet_is_infeasible);
     tcase_add_test(tests, a_batch_that_does_not_divide_offers_the_nearest);
     tcase_add_test(tests, a_sequence_beyond_the_models_positions_is_refused);
+    tcase_add_test(tests, what_cannot_be_lowered_yet_is_infeasible);
+    tcase_add_test(tests, a_window_shorter_than_the_sequence_is_infeasible);
     tcase_add_test(tests, gradients_narrower_than_the_weights_are_refused);
     suite_add_tcase(suite, tests);
     return suite;

@@ -56,10 +56,28 @@ pricing_data_collective(const struct pricing *pricing, const char *name,
 const struct step_work *
 pricing_host(const struct pricing *pricing, int64_t launches)
 {
-    double launch_s = pricing->inputs->workload.software->host_launch_s;
-    struct step_work work = {
-        .name = "launches", .spent_on = CLASS_HOST, .delay_s = (double)launches * launch_s};
+    const struct software *software = pricing->inputs->workload.software;
+    struct step_work work = {.name = "launches",
+                             .spent_on = CLASS_HOST,
+                             .delay_s = (double)launches * software->host_launch_s,
+                             .relative_sigma = software->host_launch_relative_sigma};
     return copy_of(pricing->arena, &work, sizeof work);
+}
+
+const struct step_work *
+pricing_pass(const struct pricing *pricing, const struct pricing_pass *pass)
+{
+    struct kernel kernel = {.kind = KERNEL_ELEMENTWISE,
+                            .dtype = DTYPE_FP32,
+                            .elementwise = {.op = pass->name,
+                                            .elements = pass->elements,
+                                            .read_bytes = pass->read * (double)pass->elements,
+                                            .write_bytes = pass->write * (double)pass->elements,
+                                            .launches = pass->launches}};
+    struct step_work nothing = {.name = pass->name, .spent_on = pass->spent_on};
+    if (pass->elements == 0)
+        return copy_of(pricing->arena, &nothing, sizeof nothing);
+    return pricing_kernel(pricing, pass->name, pass->spent_on, &kernel);
 }
 
 /* Appends the kernels of one operator; false after a fault. */
@@ -73,6 +91,9 @@ price_operations(const struct pricing *pricing, const struct operation *operatio
             pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
         if (!work)
             return false;
+        const struct kernel *kernel = &operation->kernel;
+        bool is_elementwise = kernel->kind == KERNEL_ELEMENTWISE;
+        out->launches += is_elementwise ? kernel->elementwise.launches : 1;
         out->items[out->count++] = work;
     }
     return true;
@@ -109,8 +130,5 @@ pricing_block(const struct pricing *pricing, enum block block, enum direction di
     *out = (struct priced_block){arena_alloc(pricing->arena, room, sizeof *out->items), 0, 0};
     if (is_repeated && !price_direction(pricing, &list, DIRECTION_FORWARD, out))
         return false;
-    if (!price_direction(pricing, &list, direction, out))
-        return false;
-    out->launches = out->count;
-    return true;
+    return price_direction(pricing, &list, direction, out);
 }

@@ -17,7 +17,18 @@ const struct step_work *pricing_kernel(const struct pricing *pricing, const char
 const struct step_work *pricing_data_collective(const struct pricing *pricing, const char *name,
                                                 enum step_class spent_on,
                                                 const struct collective *collective);
+/* The host's time for that many launches. */
 const struct step_work *pricing_host(const struct pricing *pricing, int64_t launches);
+/* One streaming kernel, or `launches` that share the bytes; without elements no time at all. */
+struct pricing_pass {
+    const char *name;
+    enum step_class spent_on;
+    int64_t elements;
+    double read, write; /* bytes an element */
+    int64_t launches;
+};
+const struct step_work *pricing_pass(const struct pricing *pricing,
+                                     const struct pricing_pass *pass);
 
 /* The block's kernels of one direction, priced, in the order they run. */
 struct priced_block {

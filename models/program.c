@@ -21,12 +21,19 @@ step_phase_name(enum step_phase phase)
     return names[phase];
 }
 
-/* Gradients are reduced, and weights gathered, bucket by bucket. A bucket is closed by the layer
- * that fills it. Units: 0 is everything outside the layers, 1.. the layers in forward order. */
+/* Gradients are reduced, and weights gathered, bucket by bucket. A bucket is closed by the unit
+ * that fills it. Units in forward order: 0 is the embedding (and a head that shares its weights),
+ * 1.. are the layers, the last is what comes behind them. Backward has a unit's gradients in the
+ * reverse order.
+ *
+ * A rank owns a contiguous piece of the whole, so a bucket ends on the ranks whose pieces it is
+ * made of. It is priced as an even reduce-scatter all the same: round a ring, every byte passes
+ * every link once, whoever keeps it. */
 struct buckets {
-    int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last layers */
+    int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last units */
     int64_t *parameters; /* of each bucket */
     int64_t count;
+    int64_t units;
 };
 
 struct program_builder {
@@ -67,18 +74,27 @@ wait_for(struct program_builder *builder, int32_t item, int32_t earlier)
     after[slot] = earlier;
 }
 
+/* Tied, the head's gradients are whole only when the embedding's are. */
+static int64_t
+unit_of(const struct tensor *tensor, const struct arch *arch)
+{
+    if (tensor->layer >= 0)
+        return tensor->layer + 1;
+    return tensor->part == PART_EMBEDDING ? 0 : arch->layers + 1;
+}
+
 static struct buckets
 make_buckets(const struct step_inputs *inputs, struct arena *arena)
 {
     const struct tensor_list *tensors = inputs->tensors;
-    int64_t units = inputs->workload.arch->layers + 1;
+    int64_t units = inputs->workload.arch->layers + 2;
     int64_t *sizes = arena_alloc(arena, (size_t)units, sizeof *sizes);
     for (int64_t i = 0; i < tensors->count; i++) {
         const struct tensor *tensor = &tensors->items[i];
-        sizes[tensor->layer + 1] += tensor->rows * tensor->columns * tensor->copies;
+        sizes[unit_of(tensor, inputs->workload.arch)] += tensor_elements(tensor);
     }
     struct buckets buckets = {arena_alloc(arena, (size_t)units, sizeof *sizes),
-                              arena_alloc(arena, (size_t)units, sizeof *sizes), 1};
+                              arena_alloc(arena, (size_t)units, sizeof *sizes), 1, units};
     for (int64_t unit = units - 1; unit >= 0; unit--) { /* as backward finishes them */
         int64_t *open = &buckets.parameters[buckets.count - 1];
         buckets.of_unit[unit] = buckets.count - 1;
@@ -169,7 +185,7 @@ append_forward(struct program_builder *builder)
         append_block(builder, BLOCK_FEED_FORWARD, DIRECTION_FORWARD, -1);
     }
     builder->next.layer = -1;
-    append_block(builder, BLOCK_HEAD, DIRECTION_FORWARD, -1);
+    append_block(builder, BLOCK_HEAD, DIRECTION_FORWARD, gathered_of(builder, layers + 1));
 }
 
 /* After the gradients of a unit are there: its bucket's reduction, if the unit closes it. */
@@ -193,6 +209,8 @@ append_backward(struct program_builder *builder, bool is_last_microbatch)
     bool is_reducing = is_last_microbatch && workload->plan->overlaps_gradient_reduction;
     builder->next.phase = PHASE_BACKWARD;
     append_block(builder, BLOCK_HEAD, DIRECTION_BACKWARD, -1);
+    if (is_reducing)
+        append_overlapped_reduction(builder, workload->arch->layers + 1);
     for (int64_t layer = workload->arch->layers - 1; layer >= 0; layer--) {
         builder->next.layer = (int32_t)layer;
         append_block(builder, BLOCK_FEED_FORWARD, DIRECTION_BACKWARD, -1);
@@ -235,8 +253,8 @@ append_norm_reduction(struct program_builder *builder, int32_t local_norm)
                                     .ranks = ranks,
                                     .nodes = inputs->cluster->nodes,
                                     .bytes = dtype_bytes(DTYPE_FP32)};
-    if (ranks == 1)
-        return local_norm;
+    if (ranks == 1 || inputs->workload.plan->zero_stage == 0)
+        return local_norm; /* every rank holds all gradients: its norm is the whole's */
     const struct step_work *work = pricing_data_collective(
         &builder->pricing, "reduce_gradient_norm", CLASS_GRADIENT_NORM, &collective);
     int32_t item = append(builder, LANE_DATA, work);
@@ -246,33 +264,58 @@ append_norm_reduction(struct program_builder *builder, int32_t local_norm)
 }
 
 static void
+append_exposed_reductions(struct program_builder *builder)
+{
+    enum collective_kind kind = reduction_kind(builder->pricing.inputs->workload.plan);
+    int32_t last_kernel = builder->last_compute;
+    for (int64_t bucket = 0; bucket < builder->buckets.count; bucket++) {
+        int32_t item = append_bucket(builder, kind, bucket);
+        if (item >= 0)
+            wait_for(builder, item, last_kernel);
+    }
+}
+
+static void
 append_optimizer(struct program_builder *builder)
 {
     const struct plan *plan = builder->pricing.inputs->workload.plan;
     builder->next = (struct step_item){.phase = PHASE_OPTIMIZER, .layer = -1, .microbatch = -1};
     if (!plan->overlaps_gradient_reduction)
-        for (int64_t bucket = 0; bucket < builder->buckets.count; bucket++) {
-            int32_t item = append_bucket(builder, reduction_kind(plan), bucket);
-            if (item >= 0)
-                wait_for(builder, item, builder->last_compute);
-        }
+        append_exposed_reductions(builder);
     int32_t reduced = last_on(builder, LANE_DATA);
     int32_t norm = append_share(builder, LANE_COMPUTE, SHARE_GRADIENT_NORM);
     wait_for(builder, norm, reduced);
     int32_t clipped = append_norm_reduction(builder, norm);
-    int32_t launches =
-        append(builder, LANE_HOST, pricing_host(&builder->pricing, SHARE_STAGE_COUNT));
+    int32_t launches = append_share(builder, LANE_HOST, SHARE_LAUNCHES);
     wait_for(builder, launches, clipped);
-    int32_t exchange = append_share(builder, LANE_DATA, SHARE_EXCHANGE);
-    wait_for(builder, exchange, clipped);
     int32_t momentum = append_share(builder, LANE_COMPUTE, SHARE_MOMENTUM);
-    wait_for(builder, momentum, launches);
-    wait_for(builder, momentum, exchange);
-    append_share(builder, LANE_COMPUTE, SHARE_NEWTON_SCHULZ);
-    append_share(builder, LANE_COMPUTE, SHARE_UPDATE);
+    wait_for(builder, momentum, clipped);
+    int32_t exchange = append_share(builder, LANE_DATA, SHARE_EXCHANGE);
+    wait_for(builder, exchange, momentum);
     append_share(builder, LANE_COMPUTE, SHARE_ADAMW);
+    int32_t newton_schulz = append_share(builder, LANE_COMPUTE, SHARE_NEWTON_SCHULZ);
+    wait_for(builder, newton_schulz, exchange);
+    int32_t update = append_share(builder, LANE_COMPUTE, SHARE_UPDATE);
+    wait_for(builder, update, launches);
     if (plan->zero_stage > 0 && !plan->overlaps_parameter_gather)
         append_gathers(builder, builder->last_compute);
+}
+
+/* The accumulated gradients start from 0: one pass that writes them. */
+static bool
+append_zeroing(struct program_builder *builder)
+{
+    const struct step_inputs *inputs = builder->pricing.inputs;
+    const struct pricing_pass zeroing = {
+        .name = "zero_gradients",
+        .spent_on = CLASS_GRADIENT_ACCUMULATION,
+        .elements = tensors_count(inputs->workload.arch, inputs->tensors).every,
+        .write = dtype_bytes(inputs->workload.plan->gradient_dtype),
+        .launches = 1};
+    const struct step_work *work = pricing_pass(&builder->pricing, &zeroing);
+    if (work)
+        append(builder, LANE_COMPUTE, work);
+    return work != NULL;
 }
 
 static bool
@@ -286,7 +329,7 @@ price_blocks(struct program_builder *builder)
     return true;
 }
 
-static void
+static bool
 append_step(struct program_builder *builder)
 {
     const struct step_inputs *inputs = builder->pricing.inputs;
@@ -296,6 +339,8 @@ append_step(struct program_builder *builder)
     builder->next = (struct step_item){.layer = -1, .microbatch = 0};
     if (plan->zero_stage > 0 && plan->overlaps_parameter_gather)
         append_gathers(builder, -1);
+    if (!append_zeroing(builder))
+        return false;
     for (int64_t i = 0; i < schedule.count; i++) {
         const struct schedule_step *step = &schedule.steps[i];
         builder->next.microbatch = (int32_t)step->microbatch;
@@ -305,6 +350,7 @@ append_step(struct program_builder *builder)
             append_backward(builder, step->microbatch == microbatches - 1);
     }
     append_optimizer(builder);
+    return true;
 }
 
 const struct program *
@@ -320,8 +366,7 @@ program_of(const struct step_inputs *inputs, struct arena *arena, struct error_l
         builder.gathered[bucket] = -1;
     if (!price_blocks(&builder) || !pricing_shares(&builder.pricing, program))
         return NULL;
-    append_step(&builder);
-    if (errors->count != faults_before)
+    if (!append_step(&builder) || errors->count != faults_before)
         return NULL;
     program->items = builder.items;
     program->count = (int64_t)builder.count;

@@ -34,14 +34,16 @@ struct step_work {
     const struct collective_cost *collective_cost;
 };
 
-/* Work of the optimizer that each rank has its own amount of. */
+/* Work of the optimizer that each rank has its own amount of, in the order it runs: the exchange
+ * sends what the momentum pass has made, AdamW's share runs meanwhile. */
 enum share_stage {
     SHARE_GRADIENT_NORM,
-    SHARE_EXCHANGE,
+    SHARE_LAUNCHES,
     SHARE_MOMENTUM,
+    SHARE_EXCHANGE,
+    SHARE_ADAMW,
     SHARE_NEWTON_SCHULZ,
     SHARE_UPDATE,
-    SHARE_ADAMW,
     SHARE_STAGE_COUNT
 };
 

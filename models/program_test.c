@@ -123,6 +123,54 @@ START_TEST(a_reduction_waits_for_the_layer_that_fills_its_bucket)
 }
 END_TEST
 
+/* Llama's head is a tensor of its own: its gradients are reduced first and its weights, which
+ * forward wants last, are gathered last. 525e6 parameters fill a bucket of 500e6 alone. */
+START_TEST(an_untied_head_is_reduced_first_and_gathered_last)
+{
+    struct error_list errors = {0};
+    const char *settings[] = {"plan.global_batch_sequences=64",
+                              "plan.bucket_parameters=500000000"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .model = "configs/models/llama-3.1-8b.json",
+                                  .cluster = "configs/clusters/mi300x-pollara-2.json",
+                                  .settings = settings,
+                                  .setting_count = 2};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct step_work *first_reduced = NULL, *last_gathered = NULL;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_work *work = program_work(program, &program->items[i], 0);
+        if (work->spent_on == CLASS_GRADIENT_REDUCTION && !first_reduced)
+            first_reduced = work;
+        if (work->spent_on == CLASS_PARAMETER_GATHER)
+            last_gathered = work;
+    }
+    ck_assert_ptr_nonnull(first_reduced);
+    ck_assert_ptr_nonnull(last_gathered);
+    CHECK_NEAR(first_reduced->collective->bytes, 4 * 128256.0 * 4096, 0.001);
+    CHECK_NEAR(last_gathered->collective->bytes, 2 * 128256.0 * 4096, 0.001);
+}
+END_TEST
+
+/* What is sent to the neighbours is what the momentum pass has written. */
+START_TEST(momentum_comes_before_the_exchange)
+{
+    const struct program *program = program_with(NULL, 0);
+    int64_t momentum = -1, exchange = -1, newton_schulz = -1;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_item *item = &program->items[i];
+        if (item->work)
+            continue;
+        momentum = item->stage == SHARE_MOMENTUM ? i : momentum;
+        exchange = item->stage == SHARE_EXCHANGE ? i : exchange;
+        newton_schulz = item->stage == SHARE_NEWTON_SCHULZ ? i : newton_schulz;
+    }
+    ck_assert_int_eq(program->items[exchange].after[0], momentum);
+    ck_assert_int_eq(program->items[newton_schulz].after[0], exchange);
+}
+END_TEST
+
 START_TEST(replicated_optimizer_reduces_everywhere_and_gathers_nothing)
 {
     const char *setting = "plan.zero_stage=0";
@@ -162,6 +210,8 @@ program_suite(void)
     tcase_add_test(tests, an_item_waits_only_for_earlier_ones);
     tcase_add_test(tests, without_overlap_weights_are_gathered_at_the_end);
     tcase_add_test(tests, a_reduction_waits_for_the_layer_that_fills_its_bucket);
+    tcase_add_test(tests, an_untied_head_is_reduced_first_and_gathered_last);
+    tcase_add_test(tests, momentum_comes_before_the_exchange);
     tcase_add_test(tests, replicated_optimizer_reduces_everywhere_and_gathers_nothing);
     tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);
     suite_add_tcase(suite, tests);

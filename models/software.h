@@ -11,13 +11,15 @@
 
 struct software {
     const char *name;
-    double host_launch_s;             /* host time to launch one kernel */
-    bool fuses_residual_norm;         /* residual scale, add and RMS norm in one kernel */
-    bool fuses_swiglu;                /* SiLU, product and (backward) its recomputation */
-    bool fuses_attention_mixing;      /* q-k mean, norm, temperature, RoPE in one kernel */
-    bool fuses_router_tail;           /* softmax and top-k in one kernel */
-    bool fuses_cross_entropy;         /* no fp32 copy of the logits */
-    bool fuses_gradient_accumulation; /* weight gradients added in place by the product */
+    double host_launch_s;              /* host time to launch one kernel */
+    double host_launch_relative_sigma; /* standard deviation of that, as a part of it */
+    bool fuses_residual_norm;          /* residual scale, add and RMS norm in one kernel */
+    bool fuses_swiglu;                 /* SiLU, product and (backward) its recomputation */
+    bool fuses_attention_mixing;       /* q-k mean, norm, temperature, RoPE in one kernel */
+    bool repeats_key_value_heads;      /* copies keys and values to every query head */
+    bool fuses_router_tail;            /* softmax and top-k in one kernel */
+    bool fuses_cross_entropy;          /* no fp32 copy of the logits */
+    bool fuses_gradient_accumulation;  /* weight gradients added in place by the product */
     bool fuses_optimizer; /* one multi-tensor kernel a pass instead of one a tensor */
     const char *attention_implementation; /* NULL: the device's default */
     double runtime_bytes;                 /* driver context, libraries, collective channels */

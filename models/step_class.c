@@ -22,6 +22,7 @@ static const struct class_names {
     [CLASS_PARAMETER_GATHER] = {"exposed_parameter_gather", "parameter gather, exposed"},
     [CLASS_OPTIMIZER_EXCHANGE] = {"exposed_optimizer_exchange", "optimizer exchange, exposed"},
     [CLASS_GRADIENT_NORM] = {"exposed_gradient_norm", "gradient norm, exposed"},
+    [CLASS_OVERLAP] = {"slowed_by_communication", "kernels slowed by collectives"},
     [CLASS_HOST] = {"host", "waiting for the host"},
     [CLASS_BUBBLE] = {"bubble", "waiting for other ranks"},
 };

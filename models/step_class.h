@@ -23,6 +23,7 @@ enum step_class {
     CLASS_PARAMETER_GATHER,
     CLASS_OPTIMIZER_EXCHANGE, /* pieces of matrices between ranks that share them */
     CLASS_GRADIENT_NORM,      /* the sum over all ranks that clipping waits for */
+    CLASS_OVERLAP, /* what kernels take longer beside collectives: those take compute and HBM */
     /* neither */
     CLASS_HOST,   /* the device waits for its next launch */
     CLASS_BUBBLE, /* the rank waits for another rank */
@@ -33,7 +34,7 @@ enum step_class {
  * their _s. */
 const char *step_class_key(enum step_class spent_on);
 
-/* The same for people: "attention core", "gradient reduction (exposed)". */
+/* The same for people: "attention core", "gradient reduction, exposed". */
 const char *step_class_label(enum step_class spent_on);
 
 bool step_class_is_communication(enum step_class spent_on);

@@ -30,6 +30,7 @@ struct tracer {
     struct text *out;
     struct json_writer writer;
     int64_t correlation; /* numbers the kernels */
+    int64_t sequence;    /* numbers the collectives */
 };
 
 /* Both ends are rounded to nanoseconds, so neighbours stay neighbours. */
@@ -155,6 +156,24 @@ torch_dtype(enum dtype dtype)
     return names[dtype];
 }
 
+/* Kineto cuts long lists of ranks. */
+enum { RANKS_LISTED_MAX = 30 };
+
+/* "[0, 1, ..]": the ranks that take part; of a send, both ends. */
+static const char *
+list_ranks(struct tracer *tracer, const struct collective *collective)
+{
+    struct text list = text_new(tracer->out->arena);
+    if (collective->kind == COLLECTIVE_SEND_RECV) {
+        text_format(&list, "[%" PRId64 ", %" PRId64 "]", collective->from, collective->to);
+        return list.bytes;
+    }
+    for (int64_t rank = 0; rank < collective->ranks && rank < RANKS_LISTED_MAX; rank++)
+        text_format(&list, "%s%" PRId64, rank == 0 ? "[" : ", ", rank);
+    text_format(&list, collective->ranks > RANKS_LISTED_MAX ? ", ...]" : "]");
+    return list.bytes;
+}
+
 /* In and out count elements of one rank's buffers. */
 static void
 write_collective_arguments(struct tracer *tracer, const struct collective *collective)
@@ -164,12 +183,19 @@ write_collective_arguments(struct tracer *tracer, const struct collective *colle
     int64_t piece = whole / collective->ranks;
     bool is_gather = collective->kind == COLLECTIVE_ALL_GATHER;
     bool is_scatter = collective->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool is_pair = collective->kind == COLLECTIVE_SEND_RECV;
     json_write_string_at(writer, "Collective name", collective_name(collective->kind));
     json_write_integer_at(writer, "In msg nelems", is_gather ? piece : whole);
     json_write_integer_at(writer, "Out msg nelems", is_scatter ? piece : whole);
     json_write_integer_at(writer, "Group size", collective->ranks);
     json_write_string_at(writer, "dtype", torch_dtype(collective->dtype));
-    json_write_string_at(writer, "Process Group Description", "DATA_PARALLEL_GROUP");
+    json_write_string_at(writer, "In split size", "[]");
+    json_write_string_at(writer, "Out split size", "[]");
+    json_write_string_at(writer, "Process Group Name", is_pair ? "1" : "0");
+    json_write_string_at(writer, "Process Group Description",
+                         is_pair ? "OPTIMIZER_NEIGHBOURS" : "DATA_PARALLEL_GROUP");
+    json_write_string_at(writer, "Process Group Ranks", list_ranks(tracer, collective));
+    json_write_integer_at(writer, "Seq", tracer->sequence++);
 }
 
 static void
@@ -183,7 +209,7 @@ write_cost_arguments(struct tracer *tracer, const struct step_work *work)
     }
     if (work->kernel_cost) {
         json_write_real_at(writer, "flop", work->kernel_cost->flop);
-        json_write_real_at(writer, "hbm_bytes", work->kernel_cost->hbm_bytes);
+        json_write_real_at(writer, "bytes", work->kernel_cost->hbm_bytes);
         json_write_string_at(writer, "bound", kernel_bound_name(work->kernel_cost->bound));
     }
     json_write_real_at(writer, "alone_s", work->delay_s + work->work_s);
@@ -217,7 +243,8 @@ write_kernel(struct tracer *tracer, uint32_t task)
         write_cost_arguments(tracer, work);
     }
     json_write_string_at(writer, "phase", step_phase_name(item->phase));
-    json_write_string_at(writer, "class", step_class_key(work->spent_on));
+    if (!work->collective) /* of a collective only what is exposed counts for its class */
+        json_write_string_at(writer, "class", step_class_key(work->spent_on));
     if (item->layer >= 0)
         json_write_integer_at(writer, "layer", item->layer);
     if (item->microbatch >= 0)
@@ -235,6 +262,25 @@ write_lane(struct tracer *tracer, enum step_lane lane)
     for (size_t i = 0; i < count; i++)
         if (trace->entries[tasks[i]].end_ps > trace->entries[tasks[i]].start_ps)
             write_kernel(tracer, tasks[i]);
+}
+
+/* What stays in memory through the step, as a counter at both its ends; activations come and go
+ * with every microbatch and are shown at their peak by `stepcast run`. */
+static void
+write_memory(struct tracer *tracer)
+{
+    const struct memory *memory = &tracer->step->memory;
+    const int64_t ends_ps[] = {0, tracer->step->step_ps};
+    for (int i = 0; i < 2; i++) {
+        begin_event(tracer, "C", "HBM allocated", 0);
+        write_us_at(tracer, "ts", ns_of(ends_ps[i]));
+        json_write_key(&tracer->writer, "args");
+        json_write_begin_object(&tracer->writer);
+        json_write_real_at(&tracer->writer, "weights", memory->weights);
+        json_write_real_at(&tracer->writer, "gradients", memory->gradients);
+        json_write_real_at(&tracer->writer, "optimizer", memory->optimizer);
+        end_event(tracer);
+    }
 }
 
 static void
@@ -277,6 +323,7 @@ chrome_trace_write(const struct step *step, struct text *out)
     json_write_begin_array(&tracer.writer);
     write_names(&tracer);
     write_profiler_step(&tracer);
+    write_memory(&tracer);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
         write_lane(&tracer, (enum step_lane)lane);
     json_write_end_array(&tracer.writer);

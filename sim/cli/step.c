@@ -60,37 +60,44 @@ sigma_group(const struct step_work *work)
         return KERNEL_KIND_COUNT + (size_t)work->collective->kind;
     if (work->kernel)
         return (size_t)work->kernel->kind;
+    if (work->spent_on == CLASS_HOST)
+        return KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT;
     return KERNEL_NEWTON_SCHULZ; /* a rank's matrices are one piece of work without a kernel */
 }
 
-struct ledger {
-    struct step *step;
-    double sigmas_s[SIGMA_GROUPS];
-};
-
-static void
-count(struct ledger *ledger, uint32_t task, enum step_class spent_on, int64_t ps)
+/* The step moves with what lies on the chain of tasks that decides its end, and with that alone. */
+static double
+chain_sigma_s(const struct step *step, struct arena *arena)
 {
-    const struct step_work *work = step_work_of(ledger->step, task);
-    ledger->step->class_ps[spent_on] += ps;
-    if (work->spent_on == spent_on)
-        ledger->sigmas_s[sigma_group(work)] += work->relative_sigma * units_s_from_ps(ps);
+    size_t length = trace_critical_path(step->trace, NULL, 0);
+    uint32_t *chain = arena_alloc(arena, length, sizeof *chain);
+    trace_critical_path(step->trace, chain, length);
+    double sums_s[SIGMA_GROUPS] = {0};
+    for (size_t i = 0; i < length; i++) {
+        const struct trace_entry *entry = &step->trace->entries[chain[i]];
+        const struct step_work *work = step_work_of(step, chain[i]);
+        sums_s[sigma_group(work)] +=
+            work->relative_sigma * units_s_from_ps(entry->end_ps - entry->start_ps);
+    }
+    double variance = 0;
+    for (size_t i = 0; i < SIGMA_GROUPS; i++)
+        variance += sums_s[i] * sums_s[i];
+    return sqrt(variance);
 }
 
 /* Counts the gap [from, to] that ended when `task` ended, following releases backwards. */
 static void
-count_gap(struct ledger *ledger, int64_t from, int64_t to, int32_t task)
+count_gap(struct step *step, int64_t from, int64_t to, int32_t task)
 {
-    const struct trace_entry *entries = ledger->step->trace->entries;
+    const struct trace_entry *entries = step->trace->entries;
     while (to > from && task != TASK_NONE) {
         int64_t begin = later(entries[task].start_ps, from);
         if (begin < to)
-            count(ledger, (uint32_t)task, waiting_class(ledger->step, (uint32_t)task),
-                  to - begin);
+            step->class_ps[waiting_class(step, (uint32_t)task)] += to - begin;
         to = begin < to ? begin : to;
         task = entries[task].released_by;
     }
-    ledger->step->class_ps[CLASS_BUBBLE] += to - from;
+    step->class_ps[CLASS_BUBBLE] += to - from;
 }
 
 static int32_t
@@ -103,11 +110,24 @@ last_task(const struct trace *trace)
     return last;
 }
 
+/* A kernel counts for its class as long as it takes alone, the rest is what running beside
+ * collectives costs. */
+static void
+count_kernel(struct step *step, uint32_t task)
+{
+    const struct trace_entry *entry = &step->trace->entries[task];
+    const struct step_work *work = step_work_of(step, task);
+    int64_t whole_ps = entry->end_ps - entry->start_ps;
+    int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
+    int64_t own_ps = alone_ps < whole_ps ? alone_ps : whole_ps;
+    step->class_ps[work->spent_on] += own_ps;
+    step->class_ps[CLASS_OVERLAP] += whole_ps - own_ps;
+}
+
 static void
 count_all(struct step *step)
 {
     const struct trace *trace = step->trace;
-    struct ledger ledger = {.step = step};
     size_t tasks = 0;
     const uint32_t *lane =
         trace_lane_tasks(trace, lowered_lane(&step->lowered, LANE_COMPUTE), &tasks);
@@ -115,16 +135,11 @@ count_all(struct step *step)
     for (size_t i = 0; i < tasks; i++) {
         const struct trace_entry *entry = &trace->entries[lane[i]];
         if (entry->start_ps > now)
-            count_gap(&ledger, now, entry->start_ps, entry->released_by);
-        count(&ledger, lane[i], step_work_of(step, lane[i])->spent_on,
-              entry->end_ps - entry->start_ps);
+            count_gap(step, now, entry->start_ps, entry->released_by);
+        count_kernel(step, lane[i]);
         now = entry->end_ps;
     }
-    count_gap(&ledger, now, trace->end_ps, last_task(trace));
-    double variance = 0;
-    for (size_t i = 0; i < SIGMA_GROUPS; i++)
-        variance += ledger.sigmas_s[i] * ledger.sigmas_s[i];
-    step->sigma_s = sqrt(variance);
+    count_gap(step, now, trace->end_ps, last_task(trace));
 }
 
 static void
@@ -196,6 +211,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     step->lowered = lower_step(program, ranks, arena);
     step->trace = engine_run(step->lowered.graph, arena);
     count_all(step);
+    step->sigma_s = chain_sigma_s(step, arena);
     count_communication(step);
     derive(step);
     return step;

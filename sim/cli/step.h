@@ -8,7 +8,8 @@
 #include "models/run.h"
 #include "sim/engine/trace.h"
 
-enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT };
+/* Kinds of kernels, of collectives, and the host: each with an error of its own. */
+enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT + 1 };
 
 struct step {
     const struct run *run;

@@ -99,6 +99,27 @@ START_TEST(a_slow_host_shows_as_waiting_for_the_host)
 }
 END_TEST
 
+/* All but nothing of such a step is host launches, so its error is that of a launch: the 90 %
+ * interval is 1.645 x 0.5 of the step on each side. */
+START_TEST(the_interval_follows_what_decides_the_step)
+{
+    const struct step *step = simulate("software.host_launch_s=1", NULL);
+    CHECK_NEAR(step->high_s - step->step_s, 1.645 * 0.5 * step->step_s, 0.01);
+}
+END_TEST
+
+/* Without collectives beside them kernels take what they take alone. */
+START_TEST(kernels_are_slowed_only_where_collectives_run)
+{
+    const struct step *hidden = simulate(NULL, NULL);
+    const struct step *exposed = simulate("plan.overlaps_gradient_reduction=false",
+                                          "plan.overlaps_parameter_gather=false");
+    ck_assert_int_gt(hidden->class_ps[CLASS_OVERLAP], 0);
+    ck_assert_int_eq(exposed->class_ps[CLASS_OVERLAP], 0);
+    ck_assert_int_eq(hidden->class_ps[CLASS_EXPERT], exposed->class_ps[CLASS_EXPERT]);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_infeasible)
 {
     ck_assert_ptr_null(simulate("plan.microbatch_sequences=4", "device.hbm_bytes=64e9"));
@@ -120,6 +141,8 @@ step_suite(void)
     tcase_add_test(tests, hiding_communication_never_costs_time);
     tcase_add_test(tests, without_overlap_the_reduction_is_all_exposed);
     tcase_add_test(tests, a_slow_host_shows_as_waiting_for_the_host);
+    tcase_add_test(tests, the_interval_follows_what_decides_the_step);
+    tcase_add_test(tests, kernels_are_slowed_only_where_collectives_run);
     tcase_add_test(tests, what_does_not_fit_is_infeasible);
     suite_add_tcase(suite, tests);
     return suite;

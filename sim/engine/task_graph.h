@@ -1,8 +1,8 @@
 /* What must run, where, after what, and what it shares: the waist between models and engine.
  *
- *      lane 0   [ a ][ b ]──────┐          a task waits for the one before it on each of its
- * lanes lane 1   [ c ]─┐         ▼          and for its dependencies; a collective is one task
- * on a └──▶ [ d on 0 and 1 ]   lane of every member
+ *      lane 0   [ a ][ b ]──────┐           a task waits for the one before it on each of
+ *      lane 1   [ c ]─┐         ▼           its lanes and for its dependencies; a collective
+ *                     └──▶ [ d on 0 and 1 ] is one task on a lane of every member
  *
  * Tasks are added in an order in which they could run (dependencies before dependants), so a
  * graph cannot hold a cycle. Nothing here knows what a task stands for: `tag` is its maker's.

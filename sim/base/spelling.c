@@ -35,6 +35,17 @@ spelling_distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
+/* The first candidate that begins with the word, NULL for none or too short a word. */
+static const char *
+find_beginning(const char *word, const char *const *candidates, size_t count)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; length >= BEGINNING_MIN && i < count; i++)
+        if (strncmp(candidates[i], word, length) == 0)
+            return candidates[i];
+    return NULL;
+}
+
 const char *
 spelling_nearest(const char *word, const char *const *candidates, size_t count)
 {
@@ -47,9 +58,5 @@ spelling_nearest(const char *word, const char *const *candidates, size_t count)
             best = candidates[i];
         }
     }
-    size_t length = strlen(word);
-    for (size_t i = 0; !best && length >= BEGINNING_MIN && i < count; i++)
-        if (strncmp(word, candidates[i], length) == 0)
-            best = candidates[i];
-    return best;
+    return best ? best : find_beginning(word, candidates, count);
 }

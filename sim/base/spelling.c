@@ -50,13 +50,13 @@ const char *
 spelling_nearest(const char *word, const char *const *candidates, size_t count)
 {
     size_t nearest = strlen(word) / 3 > 1 ? strlen(word) / 3 : 1;
-    const char *best = NULL;
+    size_t best = count; /* none so far */
     for (size_t i = 0; i < count; i++) {
         size_t distance = spelling_distance(word, candidates[i]);
-        if (distance < nearest || (distance == nearest && !best)) {
+        if (distance < nearest || (distance == nearest && best == count)) {
             nearest = distance;
-            best = candidates[i];
+            best = i;
         }
     }
-    return best ? best : find_beginning(word, candidates, count);
+    return best < count ? candidates[best] : find_beginning(word, candidates, count);
 }

@@ -40,7 +40,7 @@ CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
 MEASURE_LIBS   := $(if $(MEASURE),-lopenblas)
 
 # -ffp-contract=off: gcc and clang must give the same bytes.
-LANGUAGE = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(PACKAGE_CFLAGS)
+LANGUAGE = -std=c11 -D_XOPEN_SOURCE=700 -I. $(PACKAGE_CFLAGS)
 COMPILE  = $(CC) $(LANGUAGE) -ffp-contract=off $(OPT) $(WARN) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 LINK     = $(CC) $(OPT) $(SANITIZE) $(LDFLAGS)
 # One short line a file; `make V=1` shows whole commands.

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,12 +102,22 @@ write_all(int file, const char *bytes, size_t length)
     return true;
 }
 
-/* Devices and pipes cannot be renamed over: they are written straight. */
+/* Devices and pipes cannot be renamed over, and what a shell has behind /dev/stdout must not be:
+ * they are written straight. */
 static bool
 is_written_in_place(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    bool is_device_name = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    return is_device_name || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+}
+
+/* The file behind a symbolic link, so that the link stays; the path itself where it is none. */
+static const char *
+behind_links(struct arena *arena, const char *path)
+{
+    char *real = arena_alloc(arena, PATH_MAX, 1);
+    return realpath(path, real) ? real : path;
 }
 
 static bool
@@ -119,22 +131,46 @@ write_and_close(int file, const struct text *text)
     return is_whole;
 }
 
+/* A rename asks only for the folder's permission; the file's own is respected too. */
+static bool
+is_protected(const char *path)
+{
+    return access(path, F_OK) == 0 && access(path, W_OK) != 0;
+}
+
+static bool
+write_in_place(const struct text *text, const char *path)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    errno = file < 0 ? errno : 0;
+    return file >= 0 && write_and_close(file, text);
+}
+
+static bool
+write_beside(const struct text *text, const char *path)
+{
+    const char *beside = arena_format(text->arena, "%s.%ld.part", path, (long)getpid());
+    int file = open(beside, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+    if (file < 0)
+        return false;
+    errno = 0;
+    if (write_and_close(file, text) && rename(beside, path) == 0)
+        return true;
+    int fault = errno;
+    unlink(beside);
+    errno = fault;
+    return false;
+}
+
 bool
 text_write_file(const struct text *text, const char *path, struct error_list *errors)
 {
-    bool is_in_place = is_written_in_place(path);
-    const char *beside =
-        is_in_place ? path : arena_format(text->arena, "%s.%ld.part", path, (long)getpid());
-    int flags = O_WRONLY | O_CLOEXEC | (is_in_place ? O_NOCTTY : O_CREAT | O_EXCL);
-    int file = open(beside, flags, 0666);
-    if (file < 0)
-        return error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
-    errno = 0;
-    bool is_done = write_and_close(file, text) && (is_in_place || rename(beside, path) == 0);
-    if (is_done)
-        return true;
-    error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
-    if (!is_in_place)
-        unlink(beside);
-    return false;
+    bool is_done = false;
+    errno = EACCES;
+    if (is_written_in_place(path))
+        is_done = write_in_place(text, path);
+    else if (!is_protected(path))
+        is_done = write_beside(text, behind_links(text->arena, path));
+    return is_done ||
+           error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
 }

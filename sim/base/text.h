@@ -25,8 +25,9 @@ void text_format(struct text *text, const char *format, ...)
 bool text_read_file(struct text *text, const char *path, size_t limit_bytes,
                     struct error_list *errors);
 
-/* Writes beside the path and renames, so that a reader sees the old file or the whole new one; a
- * device or pipe is written straight. False with ERROR_IO, leaving nothing behind. */
+/* Writes beside the path and renames, so that a reader sees the old file or the whole new one;
+ * through a symbolic link to what is behind it; into devices and pipes straight. False with
+ * ERROR_IO, leaving nothing behind. */
 bool text_write_file(const struct text *text, const char *path, struct error_list *errors);
 
 #endif

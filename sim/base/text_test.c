@@ -217,6 +217,22 @@ START_TEST(a_write_that_breaks_off_keeps_the_old_file)
 }
 END_TEST
 
+START_TEST(a_symbolic_link_stays_one)
+{
+    struct text text = text_of("new"), second = text_of("newer");
+    const char *target = in_folder("target"), *link = in_folder("link");
+    ck_assert(text_write_file(&text, target, &errors));
+    ck_assert_int_eq(symlink(target, link), 0);
+    ck_assert(text_write_file(&second, link, &errors));
+    struct stat status;
+    ck_assert_int_eq(lstat(link, &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    check_content(target, "newer");
+    unlink(link);
+    unlink(target);
+}
+END_TEST
+
 START_TEST(a_device_is_written_straight)
 {
     struct text text = text_of("seen");
@@ -252,6 +268,7 @@ text_suite(void)
     tcase_add_test(tests, what_cannot_be_written_leaves_nothing_behind);
     tcase_add_test(tests, a_full_disk_is_an_io_fault);
     tcase_add_test(tests, a_write_that_breaks_off_keeps_the_old_file);
+    tcase_add_test(tests, a_symbolic_link_stays_one);
     tcase_add_test(tests, a_device_is_written_straight);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,6 +1,8 @@
 /* What a step keeps in a GPU's memory. */
 #include "models/memory.h"
 
+#include <math.h>
+
 static double
 larger(double a, double b)
 {
@@ -76,7 +78,7 @@ memory_of(const struct workload *workload, const struct tensor_list *tensors,
     add_shares(&memory, optimizer_shares(tensors, plan, ranks, arena), ranks, element_bytes);
     double allocated = memory.weights + memory.gradients + memory.optimizer +
                        memory.activations + memory.communication + memory.workspace;
-    memory.fragmentation = workload->software->fragmentation_fraction * allocated;
+    memory.fragmentation = floor(workload->software->fragmentation_fraction * allocated);
     memory.peak = allocated + memory.fragmentation + memory.runtime;
     return memory;
 }

@@ -33,7 +33,7 @@ static const struct json_field FIELDS[] = {
     PLAN_COUNT(pipeline, JSON_OPTIONAL),
     PLAN_COUNT(context, JSON_OPTIONAL),
     PLAN_COUNT(expert, JSON_OPTIONAL),
-    {"zero_stage", JSON_FIELD_INTEGER, offsetof(struct plan, zero_stage), 0, 0, 1, NULL},
+    {"zero_stage", JSON_FIELD_INTEGER, offsetof(struct plan, zero_stage), 0, 0, 3, NULL},
     {"compute_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, compute_dtype), 0, 0, 0,
      DTYPE_NAMES},
     {"gradient_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, gradient_dtype), 0, 0, 0,
@@ -136,7 +136,7 @@ check_degree(const struct degree *degree, const struct json *object, const struc
             (long long)nearest_divisor(degree->whole, degree->value));
     if (degree->value != 1)
         return error_add(errors, ERROR_INFEASIBLE, json_where(place),
-                         "%s parallelism of %lld cannot be lowered by this version, wanted 1",
+                         "%s parallelism of %lld is not supported by this version, wanted 1",
                          degree->key, (long long)degree->value);
     return true;
 }
@@ -211,7 +211,7 @@ check_dtypes(const struct plan *plan, const struct json *object, const struct cl
     if (!is_whole_model_dtype(plan->compute_dtype))
         return error_add(
             errors, ERROR_INFEASIBLE, json_where(place_of(object, "compute_dtype")),
-            "a step in %s cannot be lowered by this version, wanted fp32, tf32, bf16 "
+            "a step in %s is not supported by this version, wanted fp32, tf32, bf16 "
             "or fp16",
             dtype_name(plan->compute_dtype));
     if (device->peak_flop_per_s[plan->compute_dtype] <= 0)
@@ -222,6 +222,15 @@ check_dtypes(const struct plan *plan, const struct json *object, const struct cl
                          "is %s, wanted fp32 or the compute dtype %s",
                          dtype_name(plan->gradient_dtype), dtype_name(plan->compute_dtype));
     return true;
+}
+
+static bool
+check_zero_stage(const struct plan *plan, const struct json *object, struct error_list *errors)
+{
+    return plan->zero_stage <= 1 ||
+           error_add(errors, ERROR_INFEASIBLE, json_where(place_of(object, "zero_stage")),
+                     "ZeRO-%lld is not supported by this version, wanted 0 or 1",
+                     (long long)plan->zero_stage);
 }
 
 /* What the operators of this version do not know of a model, or of a size. */
@@ -237,7 +246,7 @@ check_model(const struct plan *plan, const struct json *object, const struct arc
     if (arch->window_tokens > 0 && plan->sequence_tokens > arch->window_tokens)
         return error_add(
             errors, ERROR_INFEASIBLE, json_where(object),
-            "%s attends to a window of %lld tokens, which this version cannot lower",
+            "%s attends to a window of %lld tokens, which this version does not support",
             arch->name, (long long)arch->window_tokens);
     if (plan->microbatch_sequences > MICROBATCH_TOKENS_MAX / plan->sequence_tokens)
         return json_fail(place_of(object, "microbatch_sequences"), errors,
@@ -254,6 +263,7 @@ plan_check(const struct plan *plan, const struct json *object, const struct arch
     int faults_before = errors->count;
     if (check_degrees(plan, object, arch, errors))
         check_ranks(plan, object, cluster, errors);
+    check_zero_stage(plan, object, errors);
     check_dtypes(plan, object, cluster, errors);
     check_model(plan, object, arch, errors);
     return errors->count == faults_before;

@@ -72,7 +72,7 @@ END_TEST
 START_TEST(a_degree_that_cannot_be_lowered_yet_is_infeasible)
 {
     expect("plan.expert=8", "--set plan.expert=8: $.expert",
-           "expert parallelism of 8 cannot be lowered by this version, wanted 1");
+           "expert parallelism of 8 is not supported by this version, wanted 1");
     ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
 }
 END_TEST
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(what_cannot_be_lowered_yet_is_infeasible)
 {
     expect("plan.compute_dtype=fp8", "--set plan.compute_dtype=fp8: $.compute_dtype",
-           "a step in fp8 cannot be lowered by this version, wanted fp32, tf32, bf16 or fp16");
+           "a step in fp8 is not supported by this version, wanted fp32, tf32, bf16 or fp16");
     ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
     expect("plan.global_batch_sequences=16777216",
            "--set plan.global_batch_sequences=16777216: $.global_batch_sequences",

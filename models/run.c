@@ -101,6 +101,7 @@ read_objects(struct run_reader *reader)
     if (device && json_kind(device) == JSON_KIND_STRING) {
         const char *path =
             relative_to(reader->arena, reader->paths[PART_CLUSTER], json_as_string(device));
+        reader->paths[PART_DEVICE] = path;
         reader->objects[PART_DEVICE] = json_read_file(reader->arena, path, reader->errors);
     }
 }
@@ -150,6 +151,47 @@ read_cluster(struct run_reader *reader)
     return cluster;
 }
 
+/* A model's file holds much that no reader asks for; what a user sets must not be of that kind. */
+static bool
+check_model_settings(struct run_reader *reader)
+{
+    const struct json *model = reader->objects[PART_MODEL];
+    int faults_before = reader->errors->count;
+    for (size_t i = 0; i < reader->request->setting_count; i++) {
+        const char *setting = reader->request->settings[i];
+        if (strncmp(setting, "model.", strlen("model.")) != 0)
+            continue;
+        const char *path = setting + strlen("model.");
+        const struct json *value =
+            json_at(model, arena_format(reader->arena, "%.*s", (int)strcspn(path, "="), path));
+        if (value && !json_is_read(value))
+            json_fail(value, reader->errors,
+                      "has no effect: the reader of this dialect does not look at it");
+    }
+    return reader->errors->count == faults_before;
+}
+
+/* "cluster=h200-1.json" for a file given in place of the run's own. */
+static void
+note_changes(struct run_reader *reader, struct run *run)
+{
+    const struct run_request *request = reader->request;
+    const char *const given[] = {request->model, request->cluster, request->plan,
+                                 request->software};
+    const char **changes =
+        arena_alloc(reader->arena, request->setting_count + PARTS, sizeof *changes);
+    for (int part = PART_MODEL; request->file && part <= PART_SOFTWARE; part++)
+        if (given[part])
+            changes[run->change_count++] =
+                arena_format(reader->arena, "%s=%s", PART_NAMES[part], given[part]);
+    for (size_t i = 0; i < request->setting_count; i++)
+        changes[run->change_count++] = request->settings[i];
+    run->changes = changes;
+    run->paths[0] = request->file;
+    for (int part = 0; part < PARTS; part++)
+        run->paths[part + 1] = reader->paths[part];
+}
+
 static const struct run *
 read_parts(struct run_reader *reader)
 {
@@ -165,10 +207,13 @@ read_parts(struct run_reader *reader)
     workload->software = software ? software_read(software, arena, errors) : NULL;
     run->inputs.cluster = read_cluster(reader);
     run->plan_object = plan;
+    if (workload->arch)
+        check_model_settings(reader);
     if (errors->count > 0 || !workload->arch || !workload->plan || !workload->software ||
         !run->inputs.cluster)
         return NULL;
     run->name = reader->name ? reader->name : workload->plan->name;
+    note_changes(reader, run);
     struct tensor_list *tensors = arena_alloc(arena, 1, sizeof *tensors);
     *tensors = tensors_of(workload->arch, arena);
     run->inputs.tensors = tensors;

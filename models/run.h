@@ -13,8 +13,14 @@ struct run_request {
     size_t setting_count;
 };
 
+enum { RUN_FILES = 6 };
+
 struct run {
-    const char *name;
+    const char *name;           /* the run file's, else the plan's */
+    const char *const *changes; /* what was given beside the file: "plan.recompute=full" */
+    size_t change_count;
+    const char *paths[RUN_FILES]; /* of the run (NULL without), model, cluster, plan, software,
+                                     device */
     struct step_inputs inputs;
     const struct json *plan_object; /* for messages about what does not go together */
 };

@@ -83,6 +83,32 @@ START_TEST(single_values_of_every_part_can_be_set)
 }
 END_TEST
 
+START_TEST(what_was_changed_beside_the_file_is_known)
+{
+    const char *const settings[] = {"plan.recompute=full"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .software = "configs/software/pytorch-eager.json",
+                                  .settings = settings,
+                                  .setting_count = 1};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_ptr_nonnull(run);
+    ck_assert_uint_eq(run->change_count, 2);
+    ck_assert_str_eq(run->changes[0], "software=configs/software/pytorch-eager.json");
+    ck_assert_str_eq(run->changes[1], "plan.recompute=full");
+    ck_assert_str_eq(run->paths[5], "configs/devices/mi300x.json");
+}
+END_TEST
+
+START_TEST(a_setting_that_no_reader_looks_at_is_refused)
+{
+    const char *const settings[] = {"model.num_hidden_layers=20", "model.hidden_size=1024"};
+    ck_assert_ptr_null(read_with(settings, 2));
+    ck_assert_int_eq(errors.count, 1);
+    ck_assert_str_eq(errors.items[0].where,
+                     "--set model.num_hidden_layers=20: $.num_hidden_layers");
+}
+END_TEST
+
 START_TEST(faults_of_all_files_are_told_at_once)
 {
     const char *const settings[] = {"plan.zero_stage=7", "model.hidden_size=0",
@@ -127,6 +153,8 @@ run_suite(void)
     tcase_add_test(tests, a_file_given_beside_the_run_replaces_its_own);
     tcase_add_test(tests, four_files_make_a_run_without_one);
     tcase_add_test(tests, single_values_of_every_part_can_be_set);
+    tcase_add_test(tests, what_was_changed_beside_the_file_is_known);
+    tcase_add_test(tests, a_setting_that_no_reader_looks_at_is_refused);
     tcase_add_test(tests, faults_of_all_files_are_told_at_once);
     tcase_add_test(tests, settings_of_no_part_are_refused);
     tcase_add_test(tests, a_missing_file_is_an_io_fault);

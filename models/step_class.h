@@ -34,9 +34,23 @@ enum step_class {
  * their _s. */
 const char *step_class_key(enum step_class spent_on);
 
-/* The same for people: "attention core", "gradient reduction, exposed". */
+/* The same for people, within its group: "attention core", "gradient reduction". */
 const char *step_class_label(enum step_class spent_on);
 
 bool step_class_is_communication(enum step_class spent_on);
+
+/* What the classes come to: the subtotals of a breakdown. */
+enum step_group {
+    GROUP_COMPUTE,
+    GROUP_OPTIMIZER,
+    GROUP_OVERLAP,
+    GROUP_NETWORK,
+    GROUP_HOST,
+    GROUP_BUBBLE,
+    STEP_GROUP_COUNT
+};
+
+enum step_group step_class_group(enum step_class spent_on);
+const char *step_group_label(enum step_group group); /* "waiting for the network" */
 
 #endif

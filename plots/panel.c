@@ -258,7 +258,8 @@ panel_gutter_pt(const struct timeline *timeline, const struct canvas *canvas, do
     return widest + gutter_gap_pt;
 }
 
-/* Label and sub-label of a row: in two lines, or both ends of one. */
+/* Label and sub-label of a row: in two lines, or both ends of one. Sub-labels are about the whole,
+ * so a window has none. */
 static void
 draw_row_label(const struct panel *panel, size_t row, struct canvas *canvas)
 {
@@ -268,7 +269,8 @@ draw_row_label(const struct panel *panel, size_t row, struct canvas *canvas)
     struct canvas_font small = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
     double room = panel->rows.x_pt - gutter_gap_pt - panel->margin_pt;
     double middle = box.y_pt + box.height_pt / 2;
-    const char *sub_label = names->sub_label != NULL ? names->sub_label : "";
+    bool is_whole = panel->start_ps == 0 && panel->end_ps == panel->source->timeline->end_ps;
+    const char *sub_label = is_whole && names->sub_label != NULL ? names->sub_label : "";
     struct canvas_point at = {panel->margin_pt, middle + 0.365 * STYLE_LABEL_PT};
     struct canvas_point sub_at = {panel->margin_pt, middle + 8.5};
     double sub_room = room;

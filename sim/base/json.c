@@ -124,7 +124,8 @@ json_read_text(struct arena *arena, const char *name, int first_line, const char
     json_t *parsed =
         json_loadb(document->text, document->length, JSON_REJECT_DUPLICATES, &fault);
     if (!parsed) {
-        struct json_syntax_place place = {fault.line, fault.column};
+        struct json_syntax_place place = {fault.line, fault.column,
+                                          fault.position > 0 ? (size_t)fault.position : 0};
         json_syntax_fail(document, place, fault.text, errors);
         return NULL;
     }
@@ -253,12 +254,19 @@ json_count(const struct json *value)
     return has_items ? value->count : 0;
 }
 
+static const struct json *
+mark_read(struct json *value)
+{
+    value->is_read = true;
+    return value;
+}
+
 const struct json *
 json_member(const struct json *object, const char *key)
 {
     for (size_t i = 0; object->kind == JSON_KIND_OBJECT && i < object->count; i++)
         if (strcmp(object->items[i]->key, key) == 0)
-            return object->items[i];
+            return mark_read(object->items[i]);
     return NULL;
 }
 
@@ -266,7 +274,20 @@ const struct json *
 json_element(const struct json *array, size_t index)
 {
     bool is_there = array->kind == JSON_KIND_ARRAY && index < array->count;
-    return is_there ? array->items[index] : NULL;
+    return is_there ? mark_read(array->items[index]) : NULL;
+}
+
+const struct json *
+json_at(const struct json *root, const char *path)
+{
+    struct json *at = (struct json *)(uintptr_t)root; /* as follow wants it; not changed */
+    return follow(at, path, strlen(path));
+}
+
+bool
+json_is_read(const struct json *value)
+{
+    return value->is_read;
 }
 
 const char *

@@ -57,6 +57,11 @@ size_t json_count(const struct json *value);
 const char *json_key(const struct json *object, size_t index);
 const struct json *json_value_at(const struct json *object, size_t index);
 
+/* The value at "a.b.0" below the root, NULL when there is none. Looking here is no reading. */
+const struct json *json_at(const struct json *root, const char *path);
+/* Whether a reader has asked for the value by json_member or json_element. */
+bool json_is_read(const struct json *value);
+
 /* The plain values; assert the kind (a real may be read from an integer). */
 bool json_as_bool(const struct json *value);
 int64_t json_as_integer(const struct json *value);

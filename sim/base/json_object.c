@@ -275,6 +275,21 @@ read_field(const struct json *value, const struct json_field *field, void *place
     return false;
 }
 
+/* Several keys and none of ours: the wrong file, which one message says better than one a key.
+ * A name and notes stand in every kind. */
+static bool
+is_of_another_kind(const struct json *object, const struct json_object_type *type)
+{
+    size_t strange = 0, neutral = 0;
+    for (size_t i = 0; i < object->count; i++) {
+        const char *key = object->items[i]->key;
+        bool is_neutral = strcmp(key, "name") == 0 || is_among(key, ALWAYS_ALLOWED);
+        neutral += is_neutral;
+        strange += !is_neutral && !is_known(type, key);
+    }
+    return strange > 1 && strange + neutral == object->count;
+}
+
 bool
 json_read_object(const struct json *object, const struct json_object_type *type, void *out,
                  struct error_list *errors)
@@ -283,6 +298,9 @@ json_read_object(const struct json *object, const struct json_object_type *type,
         return json_fail(object, errors, "is %s, wanted an object: %s", found(object),
                          type->noun);
     int faults_before = errors->count;
+    if (is_of_another_kind(object, type))
+        return json_fail(object, errors, "holds no key of %s, such as '%s'", type->noun,
+                         type->fields[type->field_count - 1].key);
     for (size_t i = 0; i < object->count; i++)
         if (!is_known(type, object->items[i]->key))
             fail_unknown(object->items[i], type, errors);

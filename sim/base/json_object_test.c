@@ -265,15 +265,23 @@ START_TEST(all_faults_are_found_and_the_rest_is_filled)
 }
 END_TEST
 
-/* 24 unknown keys and 4 missing ones. */
+/* A run given for a plan, say. */
+START_TEST(an_object_of_another_kind_is_one_fault)
+{
+    check_faults("{\"name\": \"x\", \"model\": 1, \"cluster\": 2, \"plan\": 3}",
+                 "a.json:1:1: $: holds no key of a plan, such as 'most'");
+}
+END_TEST
+
+/* 24 unknown keys and 3 missing ones. */
 START_TEST(faults_past_the_twentieth_are_counted)
 {
     struct text text = text_new(arena);
     for (int i = 0; i < 24; i++)
         text_format(&text, "%s\"unknown_%02d\": 0", i ? ", " : "{", i);
-    text_append(&text, "}", 1);
+    text_format(&text, ", \"tensor\": 8}");
     ck_assert(!read_plan(text.bytes));
-    ck_assert_int_eq(errors.count, 28);
+    ck_assert_int_eq(errors.count, 27);
     ck_assert_int_eq(error_list_kept(&errors), 20);
     ck_assert_str_eq(errors.items[19].what, "unknown key 'unknown_19' of a plan");
 }
@@ -301,6 +309,7 @@ json_object_suite(void)
     tcase_add_test(tests, a_number_set_on_the_command_line_needs_no_source);
     tcase_add_test(tests, only_an_object_is_one);
     tcase_add_test(tests, all_faults_are_found_and_the_rest_is_filled);
+    tcase_add_test(tests, an_object_of_another_kind_is_one_fault);
     tcase_add_test(tests, faults_past_the_twentieth_are_counted);
     suite_add_tcase(suite, tests);
     return suite;

@@ -103,11 +103,27 @@ explain(struct arena *arena, struct syntax_fault fault)
                 : arena_format(arena, "not JSON: %s in %s", fault.phrase, token);
 }
 
+/* The parser names no token of over 20 letters: a text in quotes is then found by going back from
+ * where it stopped, behind the closing quote, to the opening one. "" for another token. */
+static const char *
+token_before(const struct json_document *document, size_t offset)
+{
+    if (offset < 2 || offset > document->length || document->text[offset - 1] != '"')
+        return "";
+    size_t begin = offset - 2;
+    while (begin > 0 && (document->text[begin] != '"' || document->text[begin - 1] == '\\'))
+        begin--;
+    return arena_format(document->arena, "'%.*s'", (int)(offset - begin),
+                        document->text + begin);
+}
+
 bool
 json_syntax_fail(const struct json_document *document, struct json_syntax_place place,
                  const char *message, struct error_list *errors)
 {
     struct syntax_fault fault = split(document->arena, message);
+    if (!*fault.token)
+        fault.token = token_before(document, place.offset);
     int line = document->first_line + (place.line > 0 ? place.line - 1 : 0);
     int column = place.column - letters_back(fault.token);
     const char *where = arena_format(document->arena, "%s:%d:%d", document->name, line,

@@ -20,6 +20,7 @@ struct json {
     const char *key;           /* in an object; NULL in an array and of the root */
     size_t index;              /* among its parent's members or elements */
     const char *origin; /* of a value given by json_set: the words that gave it; else NULL */
+    bool is_read;       /* some reader has asked for it */
     union {
         bool boolean;
         int64_t integer;
@@ -40,6 +41,7 @@ const char *json_position_of_key(const struct json *value);
 /* Where the parser stopped, from 1. */
 struct json_syntax_place {
     int line, column;
+    size_t offset; /* bytes from the start of the text */
 };
 
 /* Adds ERROR_INPUT for a text that is not JSON; `message` is the parser's. Always false. */

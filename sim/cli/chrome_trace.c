@@ -272,7 +272,7 @@ write_memory(struct tracer *tracer)
     const struct memory *memory = &tracer->step->memory;
     const int64_t ends_ps[] = {0, tracer->step->step_ps};
     for (int i = 0; i < 2; i++) {
-        begin_event(tracer, "C", "HBM allocated", 0);
+        begin_event(tracer, "C", "HBM kept through the step", 0);
         write_us_at(tracer, "ts", ns_of(ends_ps[i]));
         json_write_key(&tracer->writer, "args");
         json_write_begin_object(&tracer->writer);

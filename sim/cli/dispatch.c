@@ -100,6 +100,9 @@ print_help(struct command_table table, struct arguments arguments, struct arena 
     }
     size_t name_words = 0;
     const struct command *command = find_command(table, arguments, &name_words);
+    for (size_t i = 0; !command && i < table.count; i++)
+        if (is_first_word_of(arguments.words[0], table.commands[i]))
+            command = table.commands[i]; /* "help model" is help of "model show" */
     if (!command)
         return fail_unknown(table, arguments, arena);
     help_command(&page, command);
@@ -164,6 +167,8 @@ dispatch(struct command_table table, struct arguments words, struct arena *arena
         return print_version(arena);
     size_t name_words = 0;
     const struct command *command = find_command(table, arguments, &name_words);
+    if (!command && options_ask_for_help(arguments))
+        return print_help(table, arguments, arena);
     if (!command)
         return fail_unknown(table, arguments, arena);
     struct arguments rest = without_first(arguments, name_words);

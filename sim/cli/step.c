@@ -121,6 +121,10 @@ count_kernel(struct step *step, uint32_t task)
     int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
     int64_t own_ps = alone_ps < whole_ps ? alone_ps : whole_ps;
     step->class_ps[work->spent_on] += own_ps;
+    if (work->kernel_cost) {
+        step->class_flop[work->spent_on] += work->kernel_cost->flop;
+        step->class_bytes[work->spent_on] += work->kernel_cost->hbm_bytes;
+    }
     step->class_ps[CLASS_OVERLAP] += whole_ps - own_ps;
 }
 
@@ -172,9 +176,66 @@ derive(struct step *step)
     step->six_n_mfu = step->six_n_flop_per_s_per_gpu / peak;
 }
 
-/* The class that needs most, as what to look at first. */
+int64_t
+step_group_ps(const struct step *step, enum step_group group)
+{
+    int64_t sum_ps = 0;
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        if (step_class_group((enum step_class)i) == group)
+            sum_ps += step->class_ps[i];
+    return sum_ps;
+}
+
+/* "ZAYA1-base, 4k, 1,024 MI300X (changed: plan.recompute=full)". */
+static const char *
+make_heading(const struct run *run, struct arena *arena)
+{
+    struct text heading = text_new(arena);
+    text_format(&heading, "%s", run->name);
+    for (size_t i = 0; i < run->change_count; i++)
+        text_format(&heading, "%s%s", i == 0 ? " (changed: " : ", ", run->changes[i]);
+    text_format(&heading, "%s", run->change_count > 0 ? ")" : "");
+    return heading.bytes;
+}
+
+static void
+add_warnings(struct step *step)
+{
+    if (step->lowered.program->owners_max > 2)
+        step->warnings[step->warning_count++] =
+            "a matrix of the optimizer lies on more than two ranks: ZAYA1's exchange between "
+            "two "
+            "neighbours does not cover that, pieces from all its ranks are counted";
+    if (!step->run->inputs.cluster->device->is_fitted)
+        step->warnings[step->warning_count++] = "the device is described by its data sheet: "
+                                                "nothing of it was fitted to measurements";
+}
+
+/* What the memory would be with one change of the plan; "" where no such change fits. */
+static const char *
+find_fitting_change(const struct step *step, struct arena *arena)
+{
+    const struct step_inputs *inputs = &step->run->inputs;
+    struct plan plans[3] = {*inputs->workload.plan, *inputs->workload.plan,
+                            *inputs->workload.plan};
+    static const char *const changes[] = {"plan.recompute=full", "plan.microbatch_sequences=1",
+                                          "both recompute=full and microbatch_sequences=1"};
+    plans[0].recompute = plans[2].recompute = RECOMPUTE_FULL;
+    plans[1].microbatch_sequences = plans[2].microbatch_sequences = 1;
+    for (int i = 0; i < 3; i++) {
+        struct workload workload = inputs->workload;
+        workload.plan = &plans[i];
+        struct memory memory = memory_of(&workload, inputs->tensors, inputs->cluster, arena);
+        if (memory.peak <= memory.capacity)
+            return arena_format(arena, "; %s would need %s", changes[i],
+                                units_format_bytes(memory.peak).text);
+    }
+    return "";
+}
+
+/* The class that needs most, as what to look at first, and a change that helps. */
 static bool
-check_memory(const struct step *step, struct error_list *errors)
+check_memory(const struct step *step, struct arena *arena, struct error_list *errors)
 {
     const struct memory *memory = &step->memory;
     if (memory->peak <= memory->capacity)
@@ -186,11 +247,11 @@ check_memory(const struct step *step, struct error_list *errors)
         if (classes[i].bytes > most->bytes)
             most = &classes[i];
     return error_add(errors, ERROR_INFEASIBLE, json_file_name(step->run->plan_object),
-                     "does not fit: needs %s of the %s of a %s, most of it %s (%s)",
+                     "does not fit: needs %s of the %s of a %s, most of it %s (%s)%s",
                      units_format_bytes(memory->peak).text,
                      units_format_bytes(memory->capacity).text,
                      step->run->inputs.cluster->device->name, most->name,
-                     units_format_bytes(most->bytes).text);
+                     units_format_bytes(most->bytes).text, find_fitting_change(step, arena));
 }
 
 const struct step *
@@ -201,7 +262,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     struct step *step = arena_alloc(arena, 1, sizeof *step);
     step->run = run;
     step->memory = memory_of(workload, run->inputs.tensors, run->inputs.cluster, arena);
-    if (!check_memory(step, errors))
+    if (!check_memory(step, arena, errors))
         return NULL;
     const struct program *program = program_of(&run->inputs, arena, errors);
     if (!program)
@@ -214,5 +275,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     step->sigma_s = chain_sigma_s(step, arena);
     count_communication(step);
     derive(step);
+    step->heading = make_heading(run, arena);
+    add_warnings(step);
     return step;
 }

@@ -11,6 +11,8 @@
 /* Kinds of kernels, of collectives, and the host: each with an error of its own. */
 enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT + 1 };
 
+enum { STEP_WARNINGS_MAX = 4 };
+
 struct step {
     const struct run *run;
     struct lowered lowered;
@@ -20,9 +22,11 @@ struct step {
     struct parameter_counts parameters;
 
     int64_t step_ps;
-    int64_t class_ps[STEP_CLASS_COUNT]; /* of the representative rank; add up to step_ps */
-    int64_t communication_ps;           /* its collectives in all, hidden or not */
-    double sigma_s;                     /* standard deviation of step time */
+    int64_t class_ps[STEP_CLASS_COUNT];  /* of the representative rank; add up to step_ps */
+    double class_flop[STEP_CLASS_COUNT]; /* what its kernels compute, and move of HBM */
+    double class_bytes[STEP_CLASS_COUNT];
+    int64_t communication_ps; /* its collectives in all, hidden or not */
+    double sigma_s;           /* standard deviation of step time */
 
     double step_s;
     double low_s, high_s; /* 90 % interval */
@@ -32,12 +36,19 @@ struct step {
     double mfu;                      /* that over the device's dense peak */
     double six_n_flop_per_s_per_gpu; /* by 6 x active parameters */
     double six_n_mfu;
+
+    const char *heading; /* the run's name, and what was changed beside its file */
+    const char *warnings[STEP_WARNINGS_MAX]; /* what the prediction does not cover well */
+    int warning_count;
 };
 
 /* Lowers, runs and analyses. NULL after adding why not: no price, or it does not fit
  * (ERROR_INFEASIBLE). */
 const struct step *step_simulate(const struct run *run, enum lower_ranks ranks,
                                  struct arena *arena, struct error_list *errors);
+
+/* Of the representative rank's time, picoseconds of a group of classes. */
+int64_t step_group_ps(const struct step *step, enum step_group group);
 
 /* The item of the program that a task came from, and its work on its rank. */
 const struct step_item *step_item_of(const struct step *step, uint32_t task);

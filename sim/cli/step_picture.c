@@ -44,7 +44,7 @@ label_of(const char *name, struct arena *arena)
 {
     char *label = arena_format(arena, "%s", name);
     for (char *at = label; *at; at++)
-        if (*at == '_')
+        if (*at == '_' || *at == '.')
             *at = ' ';
     return label;
 }
@@ -191,19 +191,43 @@ next_class(const struct step *step, const bool *is_done)
     return next;
 }
 
-/* Neighbours of one colour are told apart by shade. */
+/* Each class has its shade in every picture; those of one colour differ. */
+static double
+class_shade(enum step_class spent_on)
+{
+    static const double shades[STEP_CLASS_COUNT] = {
+        [CLASS_ATTENTION_CORE] = 0.25,
+        [CLASS_EXPERT] = 0,
+        [CLASS_HEAD] = -0.25,
+        [CLASS_ATTENTION_PROJECTION] = -0.5,
+        [CLASS_GRADIENT_ACCUMULATION] = 0.5,
+        [CLASS_ATTENTION_MIXING] = -0.625,
+        [CLASS_ROUTER] = 0.375,
+        [CLASS_NORM_RESIDUAL] = -0.375,
+        [CLASS_DISPATCH] = 0.125,
+        [CLASS_EMBEDDING] = -0.125,
+        [CLASS_OVERLAP] = -0.75,
+        [CLASS_OPTIMIZER_UPDATE] = -0.5,
+        [CLASS_PARAMETER_GATHER] = -0.5,
+        [CLASS_OPTIMIZER_EXCHANGE] = -0.25,
+        [CLASS_GRADIENT_NORM] = -0.75,
+    };
+    return shades[spent_on];
+}
+
 static void
 add_pieces(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
-    static const double shades[] = {0, -0.5, -0.25, -0.625};
     struct timeline_piece *pieces = arena_alloc(arena, STEP_CLASS_COUNT, sizeof *pieces);
     bool is_done[STEP_CLASS_COUNT] = {false};
     for (int i = next_class(step, is_done); i >= 0; i = next_class(step, is_done)) {
-        enum style_slot slot = class_slot((enum step_class)i);
-        double shade = slot == STYLE_BUBBLE ? 0 : shades[timeline->piece_count % 4];
+        enum step_class spent_on = (enum step_class)i;
+        const char *label = step_class_label(spent_on);
+        if (step_class_is_communication(spent_on))
+            label = arena_format(arena, "exposed %s", label);
         pieces[timeline->piece_count++] =
-            (struct timeline_piece){step_class_label((enum step_class)i),
-                                    units_s_from_ps(step->class_ps[i]), slot, shade};
+            (struct timeline_piece){label, units_s_from_ps(step->class_ps[i]),
+                                    class_slot(spent_on), class_shade(spent_on)};
         is_done[i] = true;
     }
     timeline->pieces = pieces;
@@ -211,14 +235,20 @@ add_pieces(const struct step *step, struct timeline *timeline, struct arena *are
 }
 
 static double
-part_of(const struct step *step, bool is_communication)
+percent_of(const struct step *step, enum step_group group)
 {
-    int64_t sum_ps = 0;
-    for (int i = 0; i < STEP_CLASS_COUNT; i++)
-        if (step_class_is_communication((enum step_class)i) == is_communication &&
-            i != CLASS_HOST && i != CLASS_BUBBLE)
-            sum_ps += step->class_ps[i];
-    return (double)sum_ps / (double)step->step_ps;
+    return 100 * (double)step_group_ps(step, group) / (double)step->step_ps;
+}
+
+/* The largest of what is not computing: that is what a reader can do something about. */
+static enum step_group
+largest_wait(const struct step *step)
+{
+    enum step_group largest = GROUP_OVERLAP;
+    for (int group = GROUP_OVERLAP; group < STEP_GROUP_COUNT; group++)
+        if (step_group_ps(step, (enum step_group)group) > step_group_ps(step, largest))
+            largest = (enum step_group)group;
+    return largest;
 }
 
 static void
@@ -226,22 +256,24 @@ add_words(const struct step *step, struct timeline *timeline, struct arena *aren
 {
     const struct step_inputs *inputs = &step->run->inputs;
     const struct plan *plan = inputs->workload.plan;
-    timeline->title = arena_format(
-        arena, "A step takes %s: %.0f %% computing, %.1f %% waiting for the network",
-        units_format_s(step->step_s).text, 100 * part_of(step, false),
-        100 * part_of(step, true));
+    enum step_group wait = largest_wait(step);
+    timeline->title =
+        arena_format(arena, "A step takes %s: %.1f %% computing, %.1f %% %s",
+                     units_format_s(step->step_s).text,
+                     percent_of(step, GROUP_COMPUTE) + percent_of(step, GROUP_OPTIMIZER),
+                     percent_of(step, wait), step_group_label(wait));
     timeline->subtitle = arena_format(
         arena,
-        "%s on %lld %s, %s: %s tokens a step, %s tokens/s per GPU, MFU %s; rank %lld, "
-        "predicted",
+        "predicted: %s on %lld %s, %s: %s tokens a step, %s tokens/s per GPU, MFU %s; shown is "
+        "rank %lld, the slowest",
         inputs->workload.arch->name, (long long)cluster_gpus(inputs->cluster),
         inputs->cluster->device->name, plan->name,
         units_format_count((double)plan_step_tokens(plan)).text,
         units_format_count(step->tokens_per_s_per_gpu).text,
         units_format_fraction(step->mfu).text, (long long)step->lowered.representative);
     timeline->footer =
-        arena_format(arena, "stepcast %s, software %s, cluster %s", STEPCAST_VERSION,
-                     inputs->workload.software->name, inputs->cluster->name);
+        arena_format(arena, "stepcast %s: %s; software %s, cluster %s", STEPCAST_VERSION,
+                     step->heading, inputs->workload.software->name, inputs->cluster->name);
     timeline->legend_note = "lighter: kernels that only move bytes";
 }
 

@@ -58,6 +58,25 @@ START_TEST(the_breakdown_adds_up_to_the_step)
 }
 END_TEST
 
+START_TEST(groups_add_up_to_the_step_too)
+{
+    const struct step *step = simulate(NULL, NULL);
+    int64_t sum_ps = 0;
+    for (int group = 0; group < STEP_GROUP_COUNT; group++)
+        sum_ps += step_group_ps(step, (enum step_group)group);
+    ck_assert_int_eq(sum_ps, step->step_ps);
+}
+END_TEST
+
+/* The head of 4,096 tokens a sequence, two a microbatch, two microbatches, three products each:
+ * 2 x 2048 x 262272 FLOP a token. */
+START_TEST(a_class_counts_what_its_kernels_compute)
+{
+    const struct step *step = simulate(NULL, NULL);
+    CHECK_NEAR(step->class_flop[CLASS_HEAD], 3 * 2.0 * 2048 * 262272 * 4 * 4096, 1e-3);
+}
+END_TEST
+
 START_TEST(rates_follow_from_step_time)
 {
     const struct step *step = simulate(NULL, NULL);
@@ -137,6 +156,8 @@ step_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_breakdown_adds_up_to_the_step);
+    tcase_add_test(tests, groups_add_up_to_the_step_too);
+    tcase_add_test(tests, a_class_counts_what_its_kernels_compute);
     tcase_add_test(tests, rates_follow_from_step_time);
     tcase_add_test(tests, hiding_communication_never_costs_time);
     tcase_add_test(tests, without_overlap_the_reduction_is_all_exposed);

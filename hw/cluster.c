@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/base/path.h"
+
 /* Ten times the largest machine there is: beyond it lies a slip. */
 enum { NODES_MAX = 1000000, GPUS_PER_NODE_MAX = 1024 };
 
@@ -32,19 +34,6 @@ cluster_gpus(const struct cluster *cluster)
     return cluster->nodes * cluster->gpus_per_node;
 }
 
-/* A path as seen from the folder of the document that names it; never "-", which would be
- * standard input. */
-static const char *
-path_beside(const struct json *object, const char *path, struct arena *arena)
-{
-    const char *file = json_file_name(object);
-    const char *slash = strrchr(file, '/');
-    if (path[0] == '/')
-        return path;
-    int folder_length = slash ? (int)(slash - file) : 1;
-    return arena_format(arena, "%.*s/%s", folder_length, slash ? file : ".", path);
-}
-
 static bool
 read_fabric(const struct json *value, struct cluster *cluster, struct arena *arena,
             struct error_list *errors)
@@ -52,7 +41,7 @@ read_fabric(const struct json *value, struct cluster *cluster, struct arena *are
     if (!value)
         return false;
     if (json_kind(value) == JSON_KIND_STRING) {
-        const char *path = path_beside(value, json_as_string(value), arena);
+        const char *path = path_beside(json_file_name(value), json_as_string(value), arena);
         value = json_read_file(arena, path, errors);
     }
     return value && fabric_read(value, &cluster->fabric, errors);
@@ -78,6 +67,6 @@ cluster_read(const struct json *object, struct arena *arena, struct error_list *
     is_right = read_fabric(file->fabric, &file->cluster, arena, errors) && is_right;
     if (!is_right || !check_links(object, &file->cluster, errors))
         return NULL;
-    file->cluster.device_path = path_beside(object, file->device, arena);
+    file->cluster.device_path = path_beside(json_file_name(object), file->device, arena);
     return &file->cluster;
 }

@@ -57,7 +57,7 @@ START_TEST(files_are_looked_for_beside_the_cluster)
                    "{\"name\": \"mine\", \"nodes\": 3, \"gpus_per_node\": 8, \"device\": "
                    "\"../devices/d.json\", \"fabric\": \"../fabrics/reference-rails.json\"}");
     ck_assert_ptr_nonnull(cluster);
-    ck_assert_str_eq(cluster->device_path, "configs/clusters/../devices/d.json");
+    ck_assert_str_eq(cluster->device_path, "configs/devices/d.json");
     ck_assert_str_eq(cluster->fabric.name, "reference-rails");
 }
 END_TEST

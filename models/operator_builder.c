@@ -2,6 +2,7 @@
 #include "models/operator_builder.h"
 
 #include <assert.h>
+#include <math.h>
 
 struct operator_builder
 operator_builder_new(const struct workload *workload, struct arena *arena)
@@ -210,7 +211,9 @@ build_residual_norm(struct operator_builder *builder, const char *name)
 {
     const struct arch *arch = builder->workload->arch;
     double narrow = builder->element_bytes * (double)arch->hidden;
-    double wide = arch->is_residual_fp32 ? 2 * narrow : narrow; /* the residual itself */
+    double wide =
+        fmax(narrow, arch->is_residual_fp32 ? dtype_bytes(DTYPE_FP32) * (double)arch->hidden
+                                            : narrow); /* the residual itself */
     double kept = arch->has_residual_scaling ? wide + narrow : wide;
     builder->spent_on = CLASS_NORM_RESIDUAL;
     if (builder->workload->software->fuses_residual_norm) {

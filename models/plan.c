@@ -15,6 +15,7 @@ enum {
     SEQUENCE_TOKENS_MAX = 1 << 24,   /* 16 M: the longest contexts trained are 1 M */
     MICROBATCH_TOKENS_MAX = 1 << 28, /* of one rank; keeps every product of sizes in range */
     MICROBATCHES_MAX = 4096,         /* of one rank and step; all are simulated one by one */
+    RANKS_MAX = 1 << 17,             /* each one's share of the optimizer is priced */
 };
 
 #define PLAN_COUNT(member, flags)                                                              \
@@ -186,6 +187,10 @@ static bool
 check_ranks(const struct plan *plan, const struct json *object, const struct cluster *cluster,
             struct error_list *errors)
 {
+    if (cluster_gpus(cluster) > RANKS_MAX)
+        return error_add(errors, ERROR_INFEASIBLE, json_file_name(object),
+                         "%s has %lld GPUs, at most %d are supported by this version",
+                         cluster->name, (long long)cluster_gpus(cluster), RANKS_MAX);
     if (cluster_gpus(cluster) % (plan->tensor * plan->pipeline * plan->context) == 0)
         return check_batch(plan, object, cluster, errors);
     return json_fail(object, errors,

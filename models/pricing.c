@@ -1,16 +1,6 @@
 /* Prices from hw, as work that a program can hold: kernels, collectives, blocks. */
 #include "models/pricing.h"
 
-static void *
-copy_of(struct arena *arena, const void *from, size_t size)
-{
-    unsigned char *to = arena_alloc(arena, 1, size);
-    const unsigned char *bytes = from;
-    for (size_t i = 0; i < size; i++)
-        to[i] = bytes[i];
-    return to;
-}
-
 const struct step_work *
 pricing_kernel(const struct pricing *pricing, const char *name, enum step_class spent_on,
                const struct kernel *kernel)
@@ -25,14 +15,14 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
                              .relative_sigma = cost.relative_sigma,
                              .compute_fraction = cost.compute_fraction,
                              .hbm_fraction = cost.hbm_fraction,
-                             .kernel = copy_of(pricing->arena, kernel, sizeof *kernel),
-                             .kernel_cost = copy_of(pricing->arena, &cost, sizeof cost)};
-    return copy_of(pricing->arena, &work, sizeof work);
+                             .kernel = arena_copy(pricing->arena, kernel, sizeof *kernel),
+                             .kernel_cost = arena_copy(pricing->arena, &cost, sizeof cost)};
+    return arena_copy(pricing->arena, &work, sizeof work);
 }
 
 const struct step_work *
-pricing_data_collective(const struct pricing *pricing, const char *name,
-                        enum step_class spent_on, const struct collective *collective)
+pricing_collective(const struct pricing *pricing, const char *name, enum step_class spent_on,
+                   const struct collective *collective)
 {
     struct collective_cost cost = {0};
     if (!collective_cost(pricing->inputs->cluster, collective, &cost, pricing->errors))
@@ -47,10 +37,10 @@ pricing_data_collective(const struct pricing *pricing, const char *name,
         .hbm_fraction = cost.hbm_fraction,
         .link_fraction = cost.link_fraction,
         .nic_fraction = cost.nic_fraction,
-        .collective = copy_of(pricing->arena, collective, sizeof *collective),
-        .collective_cost = copy_of(pricing->arena, &cost, sizeof cost),
+        .collective = arena_copy(pricing->arena, collective, sizeof *collective),
+        .collective_cost = arena_copy(pricing->arena, &cost, sizeof cost),
     };
-    return copy_of(pricing->arena, &work, sizeof work);
+    return arena_copy(pricing->arena, &work, sizeof work);
 }
 
 const struct step_work *
@@ -61,7 +51,7 @@ pricing_host(const struct pricing *pricing, int64_t launches)
                              .spent_on = CLASS_HOST,
                              .delay_s = (double)launches * software->host_launch_s,
                              .relative_sigma = software->host_launch_relative_sigma};
-    return copy_of(pricing->arena, &work, sizeof work);
+    return arena_copy(pricing->arena, &work, sizeof work);
 }
 
 const struct step_work *
@@ -76,7 +66,7 @@ pricing_pass(const struct pricing *pricing, const struct pricing_pass *pass)
                                             .launches = pass->launches}};
     struct step_work nothing = {.name = pass->name, .spent_on = pass->spent_on};
     if (pass->elements == 0)
-        return copy_of(pricing->arena, &nothing, sizeof nothing);
+        return arena_copy(pricing->arena, &nothing, sizeof nothing);
     return pricing_kernel(pricing, pass->name, pass->spent_on, &kernel);
 }
 

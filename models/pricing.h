@@ -13,10 +13,10 @@ struct pricing {
 /* Each returns NULL after adding why it has no price. */
 const struct step_work *pricing_kernel(const struct pricing *pricing, const char *name,
                                        enum step_class spent_on, const struct kernel *kernel);
-/* Over all data ranks; bytes as hw/collective.h counts them. */
-const struct step_work *pricing_data_collective(const struct pricing *pricing, const char *name,
-                                                enum step_class spent_on,
-                                                const struct collective *collective);
+/* Bytes as hw/collective.h counts them. */
+const struct step_work *pricing_collective(const struct pricing *pricing, const char *name,
+                                           enum step_class spent_on,
+                                           const struct collective *collective);
 /* The host's time for that many launches. */
 const struct step_work *pricing_host(const struct pricing *pricing, int64_t launches);
 /* One streaming kernel, or `launches` that share the bytes; without elements no time at all. */
@@ -39,7 +39,8 @@ struct priced_block {
 bool pricing_block(const struct pricing *pricing, enum block block, enum direction direction,
                    struct priced_block *out);
 
-/* The optimizer's work of every data rank. */
+/* The optimizer's work of every data rank: fills the program's ranks, shares, slowest_rank and
+ * owners_max, which are 0 before. */
 bool pricing_shares(const struct pricing *pricing, struct program *program);
 
 #endif

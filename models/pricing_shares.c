@@ -76,7 +76,7 @@ price_exchange(const struct pricing *pricing, const struct optimizer_share *shar
                                         .to = neighbours[side]};
         if (elements[side] == 0)
             continue;
-        const struct step_work *work = pricing_data_collective(
+        const struct step_work *work = pricing_collective(
             pricing, "exchange_split_matrices", CLASS_OPTIMIZER_EXCHANGE, &collective);
         if (!work)
             return NULL;
@@ -100,15 +100,15 @@ price_adamw(const struct pricing *pricing, const struct optimizer_share *share)
     return pricing_kernel(pricing, "adamw", CLASS_OPTIMIZER_UPDATE, &kernel);
 }
 
-/* Launches of one Newton-Schulz: three products and two sums a step (X X^T, A A, b A + c A A,
- * B X, a X + B X), and two that scale X to norm 1. */
+/* Three products a step, and two passes that divide by the norm before the first: as
+ * hw/newton_schulz_cost.c prices them. */
 static int64_t
 newton_schulz_launches(const struct pricing *pricing, const struct optimizer_share *share)
 {
     int64_t matrices = 0;
     for (int i = 0; i < share->matrix_sizes; i++)
         matrices += share->matrices[i].count;
-    return matrices * (5 * pricing->inputs->workload.plan->newton_schulz_steps + 2);
+    return matrices * (3 * pricing->inputs->workload.plan->newton_schulz_steps + 2);
 }
 
 /* Traffic of an element. Norm: reads the gradient. Momentum: reads gradient and fp32 momentum,

@@ -122,7 +122,7 @@ append_bucket(struct program_builder *builder, enum collective_kind kind, int64_
                                              (double)builder->buckets.parameters[bucket]};
     if (ranks == 1)
         return -1;
-    const struct step_work *work = pricing_data_collective(
+    const struct step_work *work = pricing_collective(
         &builder->pricing, is_gather ? "gather_parameters" : "reduce_gradients",
         is_gather ? CLASS_PARAMETER_GATHER : CLASS_GRADIENT_REDUCTION, &collective);
     if (!work)
@@ -255,8 +255,8 @@ append_norm_reduction(struct program_builder *builder, int32_t local_norm)
                                     .bytes = dtype_bytes(DTYPE_FP32)};
     if (ranks == 1 || inputs->workload.plan->zero_stage == 0)
         return local_norm; /* every rank holds all gradients: its norm is the whole's */
-    const struct step_work *work = pricing_data_collective(
-        &builder->pricing, "reduce_gradient_norm", CLASS_GRADIENT_NORM, &collective);
+    const struct step_work *work = pricing_collective(&builder->pricing, "reduce_gradient_norm",
+                                                      CLASS_GRADIENT_NORM, &collective);
     int32_t item = append(builder, LANE_DATA, work);
     builder->items[item].is_joint = true;
     wait_for(builder, item, local_norm);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/base/path.h"
 #include "sim/base/spelling.h"
 
 enum part { PART_MODEL, PART_CLUSTER, PART_PLAN, PART_SOFTWARE, PART_DEVICE, PARTS };
@@ -18,29 +19,6 @@ struct run_reader {
     const char *paths[PARTS];
     const struct json *objects[PARTS];
 };
-
-/* `path` as seen from the file that names it: a "../" of the path takes a folder off the file's. */
-static const char *
-relative_to(struct arena *arena, const char *file, const char *path)
-{
-    const char *slash = strrchr(file, '/');
-    if (path[0] == '/' || !slash)
-        return path;
-    size_t folder = (size_t)(slash - file); /* length of the file's folder without the last / */
-    while (strncmp(path, "../", 3) == 0 && folder > 0) {
-        size_t last = folder;
-        while (last > 0 && file[last - 1] != '/')
-            last--;
-        bool is_up =
-            folder - last <= 2 && file[last] == '.'; /* "." or "..": not a folder's name */
-        if (is_up)
-            break;
-        path += 3;
-        folder = last > 0 ? last - 1 : 0;
-    }
-    bool is_here = folder == 0 && file[0] != '/';
-    return is_here ? path : arena_format(arena, "%.*s/%s", (int)folder, file, path);
-}
 
 /* What the file names, for the parts that are not given beside it. */
 static bool
@@ -65,7 +43,7 @@ read_run_file(struct run_reader *reader)
     if (!object || !json_read_object(object, &type, reader, reader->errors))
         return false;
     for (int part = PART_MODEL; part <= PART_SOFTWARE; part++)
-        reader->paths[part] = relative_to(reader->arena, file, reader->paths[part]);
+        reader->paths[part] = path_beside(file, reader->paths[part], reader->arena);
     return true;
 }
 
@@ -100,7 +78,7 @@ read_objects(struct run_reader *reader)
     const struct json *device = cluster ? json_member(cluster, "device") : NULL;
     if (device && json_kind(device) == JSON_KIND_STRING) {
         const char *path =
-            relative_to(reader->arena, reader->paths[PART_CLUSTER], json_as_string(device));
+            path_beside(reader->paths[PART_CLUSTER], json_as_string(device), reader->arena);
         reader->paths[PART_DEVICE] = path;
         reader->objects[PART_DEVICE] = json_read_file(reader->arena, path, reader->errors);
     }

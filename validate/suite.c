@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sim/base/path.h"
 #include "validate/split.h"
 
 /* What the keys of one table are before paths and limits are looked at. */
@@ -70,17 +71,6 @@ suite_table_new(void)
     };
 }
 
-const char *
-suite_path_beside(const char *file, const char *path, struct arena *arena)
-{
-    const char *slash = strrchr(file, '/');
-    if (*path == '/')
-        return path;
-    if (slash == NULL)
-        return arena_format(arena, "./%s", path); /* "-" would be standard input */
-    return arena_format(arena, "%.*s/%s", (int)(slash - file), file, path);
-}
-
 static bool
 read_lists(const struct json *measured, struct suite_table *table, struct arena *arena,
            struct error_list *errors)
@@ -93,7 +83,7 @@ read_lists(const struct json *measured, struct suite_table *table, struct arena 
         const struct json *path = json_element(measured, i);
         if (json_kind(path) != JSON_KIND_STRING)
             return json_fail(path, errors, "wanted the path of a measured list");
-        lists[i] = suite_path_beside(json_file_name(path), json_as_string(path), arena);
+        lists[i] = path_beside(json_file_name(path), json_as_string(path), arena);
     }
     table->lists = lists;
     table->list_count = count;
@@ -115,9 +105,9 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
                          table->large_s);
     const char *file = json_file_name(object);
     if (*table->device != '\0')
-        table->device = suite_path_beside(file, table->device, arena);
+        table->device = path_beside(file, table->device, arena);
     if (*table->cluster != '\0')
-        table->cluster = suite_path_beside(file, table->cluster, arena);
+        table->cluster = path_beside(file, table->cluster, arena);
     if (!read_lists(reading.measured, table, arena, errors))
         return false;
     return reading.limits == NULL ||

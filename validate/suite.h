@@ -38,8 +38,4 @@ struct suite_table suite_table_new(void);
 bool suite_read(struct suite *suite, const struct json *object, struct arena *arena,
                 struct error_list *errors);
 
-/* "configs/clusters/a.json" and "../devices/b.json" give "configs/clusters/../devices/b.json";
- * an absolute path stays. */
-const char *suite_path_beside(const char *file, const char *path, struct arena *arena);
-
 #endif

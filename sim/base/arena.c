@@ -133,6 +133,12 @@ arena_alloc(struct arena *arena, size_t count, size_t size)
     return memset(place, 0, bytes);
 }
 
+void *
+arena_copy(struct arena *arena, const void *from, size_t size)
+{
+    return memcpy(arena_alloc(arena, 1, size), from, size);
+}
+
 /* A large array sits alone in its block, so the block itself can grow. */
 static void *
 grow_large(struct arena *arena, void *items, size_t old_bytes, size_t new_bytes)

@@ -21,6 +21,9 @@ void arena_free(struct arena *arena);
 /* count * size bytes, zeroed, aligned for any type; lives as long as the arena. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
+/* A copy of that many bytes. */
+void *arena_copy(struct arena *arena, const void *from, size_t size);
+
 /* Makes room in a growing array: returns items itself while count < *capacity, else a copy with
  * at least twice the room (new room zeroed) and the new *capacity. Start with NULL and 0. */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size);

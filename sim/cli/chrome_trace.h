@@ -3,7 +3,7 @@
 #define SIM_CLI_CHROME_TRACE_H
 
 #include "sim/base/text.h"
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 /* The lanes of the representative rank, one thread a lane; names, categories and arguments as
  * PyTorch's profiler (Kineto) writes them. Times in microseconds with three decimals. */

@@ -3,7 +3,7 @@
 #define SIM_CLI_RUN_OPTIONS_H
 
 #include "sim/cli/command.h"
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 /* Rows for a command's table of options; a run file is its one word. */
 #define RUN_OPTIONS                                                                            \

@@ -150,7 +150,7 @@ step_report_json(const struct step *step, struct text *out)
     json_write_begin_object(&writer);
     json_write_real_at(&writer, "low_s", step->low_s);
     json_write_real_at(&writer, "high_s", step->high_s);
-    json_write_real_at(&writer, "coverage_fraction", 0.9);
+    json_write_real_at(&writer, "coverage_fraction", STEP_INTERVAL_COVERAGE_FRACTION);
     json_write_end_object(&writer);
     json_write_real_at(&writer, "tokens_per_s", step->tokens_per_s);
     json_write_real_at(&writer, "tokens_per_s_per_gpu", step->tokens_per_s_per_gpu);

@@ -3,7 +3,7 @@
 #define SIM_CLI_STEP_PICTURE_H
 
 #include "plots/timeline.h"
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 /* Seconds of the window that is enlarged; to_s 0: the last eighth of the step. */
 struct zoom_window {

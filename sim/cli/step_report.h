@@ -3,7 +3,7 @@
 #define SIM_CLI_STEP_REPORT_H
 
 #include "sim/base/text.h"
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 /* For people: what was asked, the answer, where the step goes, what memory holds. */
 void step_report_text(const struct step *step, struct text *out);

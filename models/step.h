@@ -1,6 +1,6 @@
 /* A simulated step and what can be read off it: the answer that run, timeline and explain share. */
-#ifndef SIM_CLI_STEP_H
-#define SIM_CLI_STEP_H
+#ifndef MODELS_STEP_H
+#define MODELS_STEP_H
 
 #include "models/arch_flop.h"
 #include "models/lower.h"
@@ -12,6 +12,9 @@
 enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT + 1 };
 
 enum { STEP_WARNINGS_MAX = 4 };
+
+/* How often the interval should hold the true step time. */
+extern const double STEP_INTERVAL_COVERAGE_FRACTION;
 
 struct step {
     const struct run *run;

@@ -1,5 +1,5 @@
 /* Is a simulated step accounted for to the picosecond, and does it move the right way? */
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * counts for its class. A gap counts for what the next kernel waited for: the engine has noted who
  * released whom, so the gap is followed back from release to release until it is used up. All in
  * whole picoseconds, so the parts add up exactly. */
-#include "sim/cli/step.h"
+#include "models/step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,15 @@
 #include "sim/base/units.h"
 #include "sim/engine/engine.h"
 
+/* Ten days: far below the clock's range, far above any step. */
+static const double STEP_SECONDS_MAX = 864000;
+
+/* Tasks of all simulated ranks: some 70 bytes each, 4.7 GB. */
+enum { STEP_TASKS_MAX = 1 << 26 };
+
 /* Of a normal distribution, so many standard deviations each way hold 90 %. */
 static const double DEVIATIONS_OF_90_PERCENT = 1.6448536269514722;
+const double STEP_INTERVAL_COVERAGE_FRACTION = 0.9;
 
 const struct step_item *
 step_item_of(const struct step *step, uint32_t task)
@@ -254,6 +261,39 @@ check_memory(const struct step *step, struct arena *arena, struct error_list *er
                      units_format_bytes(most->bytes).text, find_fitting_change(step, arena));
 }
 
+/* The time of one rank's items one after the other, of its own share the slowest rank's: no step
+ * takes longer, since what shares a resource gets all of it between them. */
+static double
+serial_s(const struct program *program)
+{
+    double sum_s = 0;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_work *work =
+            program_work(program, &program->items[i], program->slowest_rank);
+        sum_s += work->delay_s + work->work_s;
+    }
+    return sum_s;
+}
+
+/* A step that the engine's clock (106 days) or a machine's memory could not hold. */
+static bool
+check_size(const struct step *step, const struct program *program, enum lower_ranks ranks,
+           struct error_list *errors)
+{
+    const char *file = json_file_name(step->run->plan_object);
+    int64_t simulated = ranks == RANKS_ALL ? program->ranks : 1;
+    if (!(serial_s(program) < STEP_SECONDS_MAX))
+        return error_add(errors, ERROR_INFEASIBLE, file,
+                         "the step would take more than %.0f days, no clock goes so far",
+                         STEP_SECONDS_MAX / 86400);
+    if (program->count > STEP_TASKS_MAX / simulated)
+        return error_add(errors, ERROR_INFEASIBLE, file,
+                         "%lld tasks on each of %lld ranks are more than the %d that can be "
+                         "simulated; --ranks folded needs one rank",
+                         (long long)program->count, (long long)simulated, STEP_TASKS_MAX);
+    return true;
+}
+
 const struct step *
 step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena,
               struct error_list *errors)
@@ -265,7 +305,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     if (!check_memory(step, arena, errors))
         return NULL;
     const struct program *program = program_of(&run->inputs, arena, errors);
-    if (!program)
+    if (!program || !check_size(step, program, ranks, errors))
         return NULL;
     step->flop = arch_flop(workload->arch, workload->plan->sequence_tokens);
     step->parameters = tensors_count(workload->arch, run->inputs.tensors);

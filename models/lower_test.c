@@ -42,6 +42,32 @@ START_TEST(all_ranks_have_a_task_each_and_share_collectives)
 }
 END_TEST
 
+/* Every kernel takes its fractions of its rank's compute and HBM, every collective those and its
+ * links and NIC; 0 is left out. */
+START_TEST(tasks_take_the_fractions_that_their_work_says)
+{
+    struct arena *arena = check_arena_new();
+    const struct program *program = small_program(NULL, arena);
+    struct lowered folded = lower_step(program, RANKS_FOLDED, arena);
+    for (uint32_t task = 0; task < task_graph_task_count(folded.graph); task++) {
+        struct task from = task_graph_task(folded.graph, task);
+        const struct step_work *work =
+            program_work(program, &program->items[from.tag], folded.representative);
+        const double wanted[] = {work->compute_fraction, work->hbm_fraction,
+                                 work->link_fraction, work->nic_fraction};
+        double found[4] = {0};
+        if (from.demand == TASK_NONE)
+            continue;
+        const struct task_demand *demand = task_graph_demand(folded.graph, from.demand);
+        for (size_t i = 0; i < demand->usage_count; i++)
+            found[demand->usages[i].resource] += demand->usages[i].amount;
+        for (int i = 0; i < 4; i++)
+            ck_assert_double_eq(found[i], wanted[i]);
+    }
+    arena_free(arena);
+}
+END_TEST
+
 static void
 expect_equal_ends(const char *setting)
 {
@@ -96,6 +122,7 @@ lower_suite(void)
     TCase *tests = tcase_create("two nodes");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, all_ranks_have_a_task_each_and_share_collectives);
+    tcase_add_test(tests, tasks_take_the_fractions_that_their_work_says);
     tcase_add_test(tests, folded_and_all_end_at_the_same_picosecond);
     tcase_add_test(tests, the_slowest_rank_does_the_same_folded_and_among_all);
     suite_add_tcase(suite, tests);

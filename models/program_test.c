@@ -1,6 +1,8 @@
 /* Does the program of a rank hold what the plan asks for, in order? */
 #include "models/program.h"
 
+#include <string.h>
+
 #include <check.h>
 
 #include "models/run.h"
@@ -153,6 +155,87 @@ START_TEST(an_untied_head_is_reduced_first_and_gathered_last)
 }
 END_TEST
 
+/* Of the item's earlier ones, whether it waits for that one. */
+static bool
+waits_for(const struct step_item *item, int64_t earlier)
+{
+    return item->after[0] == earlier || item->after[1] == earlier;
+}
+
+/* A block stands in the program as its launches and then its kernels: the first kernel of the
+ * blocks that need weights waits for their bucket, the last kernel for the launches. */
+START_TEST(kernels_wait_for_their_weights_and_their_launches)
+{
+    const struct program *program = program_with(NULL, 0);
+    int64_t launches = -1, blocks = 0, gathers = 0;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_item *item = &program->items[i];
+        bool is_last = i + 1 == program->count || program->items[i + 1].lane != LANE_COMPUTE;
+        if (item->lane == LANE_HOST && item->work)
+            launches = i;
+        if (launches < 0 || item->lane != LANE_COMPUTE || item->phase == PHASE_OPTIMIZER)
+            continue;
+        for (int j = 0; j < 2 && i == launches + 1 && item->after[j] >= 0; j++)
+            gathers += program_work(program, &program->items[item->after[j]], 0)->spent_on ==
+                       CLASS_PARAMETER_GATHER;
+        blocks += is_last && waits_for(item, launches);
+    }
+    ck_assert_int_eq(blocks, 2 * 2 * (2 + 2 * 40)); /* microbatches, directions, blocks */
+    ck_assert_int_eq(gathers, 2 * (2 + 40));        /* embedding, head, each layer once */
+}
+END_TEST
+
+/* The oracle counts kernels in the program: one launch each, but none of what is folded into a
+ * product. 2.8 us a launch. */
+START_TEST(the_host_launches_every_kernel_once)
+{
+    const struct program *program = program_with(NULL, 0);
+    double host_s = 0;
+    int64_t launches = 0;
+    for (int64_t i = 0; i < program->count; i++) {
+        const struct step_item *item = &program->items[i];
+        if (item->phase == PHASE_OPTIMIZER || !item->work)
+            continue;
+        if (item->lane == LANE_HOST)
+            host_s += item->work->delay_s;
+        const struct kernel *kernel = item->work->kernel;
+        if (!kernel || item->microbatch < 0 || strcmp(item->work->name, "zero_gradients") == 0)
+            continue;
+        launches += kernel->kind == KERNEL_ELEMENTWISE ? kernel->elementwise.launches : 1;
+    }
+    ck_assert_int_gt(launches, 5000);
+    CHECK_NEAR(host_s, 2.8e-6 * (double)launches, 1e-9);
+}
+END_TEST
+
+/* A Newton-Schulz is 3 products a step and 2 passes, five steps: 17 launches a matrix; norm,
+ * momentum and update are one each. */
+START_TEST(a_ranks_own_work_follows_from_its_share)
+{
+    const struct program *program = program_with(NULL, 0);
+    struct error_list errors = {0};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .cluster = "configs/clusters/mi300x-pollara-2.json",
+                                  .settings =
+                                      (const char *[]){"plan.global_batch_sequences=64"},
+                                  .setting_count = 1};
+    const struct run *run = run_read(&request, arena, &errors);
+    const struct optimizer_share *shares =
+        optimizer_shares(run->inputs.tensors, run->inputs.workload.plan, 16, arena);
+    for (int rank = 0; rank < 16; rank++) {
+        int64_t matrices = 0;
+        for (int i = 0; i < shares[rank].matrix_sizes; i++)
+            matrices += shares[rank].matrices[i].count;
+        CHECK_NEAR(program->shares[rank][SHARE_LAUNCHES]->delay_s,
+                   2.8e-6 * (double)(3 + 17 * matrices), 1e-9);
+        const struct kernel *momentum = program->shares[rank][SHARE_MOMENTUM]->kernel;
+        double elements = (double)shares[rank].muon_parameters;
+        CHECK_NEAR(momentum->elementwise.read_bytes, 8 * elements, 1e-12);  /* two of fp32 */
+        CHECK_NEAR(momentum->elementwise.write_bytes, 6 * elements, 1e-12); /* fp32 and bf16 */
+    }
+}
+END_TEST
+
 /* What is sent to the neighbours is what the momentum pass has written. */
 START_TEST(momentum_comes_before_the_exchange)
 {
@@ -211,6 +294,9 @@ program_suite(void)
     tcase_add_test(tests, without_overlap_weights_are_gathered_at_the_end);
     tcase_add_test(tests, a_reduction_waits_for_the_layer_that_fills_its_bucket);
     tcase_add_test(tests, an_untied_head_is_reduced_first_and_gathered_last);
+    tcase_add_test(tests, kernels_wait_for_their_weights_and_their_launches);
+    tcase_add_test(tests, the_host_launches_every_kernel_once);
+    tcase_add_test(tests, a_ranks_own_work_follows_from_its_share);
     tcase_add_test(tests, momentum_comes_before_the_exchange);
     tcase_add_test(tests, replicated_optimizer_reduces_everywhere_and_gathers_nothing);
     tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);

@@ -1,18 +1,27 @@
 /* The picture of a step: rows of spans to scale, phases above them, a window enlarged below, and a
  * bar that says where the time goes.
  *
- *      title: what the picture shows       struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
- *      subtitle: of what                   timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
- *      [] forward  [] backward ...         struct text picture = text_new(arena);
- *        |-- forward --|-- backward --|    bool done =
- *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪          canvas_write(canvas, path, &picture, errors) &&
- *      compute   ████████████████████          text_write_file(&picture, path, errors);
- *      network       ▒▒▒▒   ▒▒▒▒    ▒▒     canvas_free(canvas);
+ *      title: what the picture shows
+ *      subtitle: of what
+ *      [] forward  [] backward ...
+ *        |-- forward --|-- backward --|
+ *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
+ *      compute   ████████████████████
+ *      network       ▒▒▒▒   ▒▒▒▒    ▒▒
  *        0 ─── 100 ─── 200 ─── 300 ms
  *             /          \
  *      the same rows, enlarged
  *      where the time goes  ██████▒▒▓▓
  *      footer
+ *
+ * Drawn and written so:
+ *
+ *      struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+ *      timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+ *      struct text picture = text_new(arena);
+ *      bool done = canvas_write(canvas, path, &picture, errors) &&
+ *                  text_write_file(&picture, path, errors);
+ *      canvas_free(canvas);
  *
  * All that is given is read while drawing and not kept. Any number of rows and spans is drawn;
  * labels show where they fit, and no two texts overlap. */

@@ -2,6 +2,7 @@
 #include "sim/cli/run_options.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* The option's value, NULL when it was not given. */
 static const char *
@@ -41,6 +42,24 @@ make_request(const struct options *options, struct arena *arena)
     };
 }
 
+static bool
+is_same_file(const char *a, const char *b)
+{
+    struct stat status_a, status_b;
+    return stat(a, &status_a) == 0 && stat(b, &status_b) == 0 && S_ISREG(status_a.st_mode) &&
+           status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+/* A slip of the keyboard must not cost the user a file. */
+static const char *
+find_overwritten(const struct run *run, const char *output)
+{
+    for (int i = 0; i < RUN_FILES && *output; i++)
+        if (run->paths[i] && is_same_file(run->paths[i], output))
+            return run->paths[i];
+    return NULL;
+}
+
 const struct step *
 run_options_simulate(const char *command, const struct options *options, struct arena *arena,
                      int *exit_code)
@@ -61,6 +80,13 @@ run_options_simulate(const char *command, const struct options *options, struct 
     }
     struct error_list errors = {0};
     const struct run *run = run_read(&request, arena, &errors);
+    const char *overwritten =
+        run ? find_overwritten(run, options_text(options, "output")) : NULL;
+    if (overwritten) {
+        *exit_code =
+            command_usage(command, "-o would overwrite %s, which the run reads", overwritten);
+        return NULL;
+    }
     const struct step *step = run ? step_simulate(run, ranks, arena, &errors) : NULL;
     if (!step)
         *exit_code = command_report(&errors);

@@ -92,12 +92,12 @@ $(BUILD)/measure: $(BUILD)/obj/validate/measure_main.o $(BUILD)/libstepcast.a
 
 .PHONY: install uninstall
 install: all ## the program, its man page and configs, to $(DESTDIR)$(prefix)
-	install -D -t $(DESTDIR)$(prefix)/bin $(BUILD)/stepcast
-	install -D -m 644 -t $(DESTDIR)$(prefix)/share/man/man1 sim/cli/stepcast.1
+	install -D -t '$(DESTDIR)$(prefix)/bin' $(BUILD)/stepcast
+	install -D -m 644 -t '$(DESTDIR)$(prefix)/share/man/man1' sim/cli/stepcast.1
 	find configs -type f -exec install -D -m 644 '{}' '$(DESTDIR)$(prefix)/share/stepcast/{}' ';'
 uninstall: ## takes that away again
-	rm -f $(DESTDIR)$(prefix)/bin/stepcast $(DESTDIR)$(prefix)/share/man/man1/stepcast.1
-	rm -rf $(DESTDIR)$(prefix)/share/stepcast
+	rm -f '$(DESTDIR)$(prefix)/bin/stepcast' '$(DESTDIR)$(prefix)/share/man/man1/stepcast.1'
+	rm -rf '$(DESTDIR)$(prefix)/share/stepcast'
 
 .PHONY: clean
 clean: ## forgets everything built
@@ -129,7 +129,8 @@ $(BUILD)/bench/whole_process: .ci/whole_process.c $(BUILD)/flags
 
 # ---- Checking
 
-export LSAN_OPTIONS = suppressions=$(CURDIR)/.ci/leaks.txt:print_suppressions=0
+# The last word is the caller's.
+export LSAN_OPTIONS := suppressions="$(CURDIR)/.ci/leaks.txt":print_suppressions=0:$(LSAN_OPTIONS)
 
 # One program of all tests. x_test.c defines `Suite *x_suite(void)`; the list is made here.
 $(BUILD)/unit_main.c: $(TESTS) Makefile

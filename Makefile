@@ -66,10 +66,14 @@ packages: ## installs what a build needs from Debian
 ready:
 	@.ci/packages missing
 
-# Changes when the compiler or a flag does, and then everything is compiled anew.
+# Each changes when what it holds does: a compiler or a flag, and everything is compiled anew; a
+# source that came or went, and the library and the list of tests are made anew.
+quoted = '$(subst ','\'',$1)'
+hold   = mkdir -p $(@D); echo $(call quoted,$1) | cmp -s - $@ || echo $(call quoted,$1) >$@
 $(BUILD)/flags: FORCE | ready
-	@mkdir -p $(@D)
-	@echo '$(COMPILE) / $(LINK)' | cmp -s - $@ || echo '$(COMPILE) / $(LINK)' > $@
+	@$(call hold,$(COMPILE) / $(TIMED_OPT) / $(LINK))
+$(BUILD)/sources: FORCE
+	@$(call hold,$(SOURCES))
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -77,12 +81,13 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 
 # What build/measure times is compiled for the machine that it measures.
 TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o
-$(TIMED_OBJECTS): private OPT := $(OPT) -O3 -march=native -fno-math-errno -fno-trapping-math
+TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
+$(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
 
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o)
-$(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS)
+$(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS) $(BUILD)/sources
 	@rm -f $@
-	$(call say,ar $@)ar rcsD $@ $^
+	$(call say,ar $@)ar rcsD $@ $(LIBRARY_OBJECTS)
 
 $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
@@ -101,7 +106,7 @@ uninstall: ## takes that away again
 
 .PHONY: clean
 clean: ## forgets everything built
-	rm -rf build
+	rm -rf $(BUILD)
 
 # ---- Showing
 
@@ -133,7 +138,7 @@ $(BUILD)/bench/whole_process: .ci/whole_process.c $(BUILD)/flags
 export LSAN_OPTIONS := suppressions="$(CURDIR)/.ci/leaks.txt":print_suppressions=0:$(LSAN_OPTIONS)
 
 # One program of all tests. x_test.c defines `Suite *x_suite(void)`; the list is made here.
-$(BUILD)/unit_main.c: $(TESTS) Makefile
+$(BUILD)/unit_main.c: $(BUILD)/sources Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include <check.h>'; \
 	   for s in $(basename $(notdir $(TESTS:%_test.c=%.c))); do echo "Suite *$${s}_suite(void);"; done; \
@@ -154,7 +159,7 @@ unit: $(BUILD)/unit ## the unit tests
 .PHONY: check
 check: ## builds everything and runs every check below (CI runs exactly this)
 	@.ci/packages check
-	@$(MAKE) --no-print-directory --keep-going --output-sync=target CC=gcc BUILD=build \
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target CC=gcc \
 	    $(PARALLEL) check-all
 	@echo 'check: everything passed'
 
@@ -167,17 +172,17 @@ SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover
 FUZZ_PROGRAMS = $(FUZZES:%.c=$(BUILD)/fuzz/%)
 .PHONY: build-clang build-sanitized everything
 build-clang:
-	@$(MAKE) --no-print-directory CC=clang BUILD=build/clang everything
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/clang everything
 build-sanitized:
-	@$(MAKE) --no-print-directory CC=clang BUILD=build/sanitized OPT='-O1 -g' \
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/sanitized OPT='-O1 -g' \
 	    SANITIZE='$(SANITIZERS)' everything fuzz-programs
 everything: all $(BUILD)/unit
 
 .PHONY: unit-clang unit-sanitized
 unit-clang: build-clang ## the unit tests, compiled by clang
-	CK_DEFAULT_TIMEOUT=60 build/clang/unit
+	CK_DEFAULT_TIMEOUT=60 $(BUILD)/clang/unit
 unit-sanitized: build-sanitized ## the unit tests under address and undefined behaviour sanitizers
-	CK_DEFAULT_TIMEOUT=120 build/sanitized/unit
+	CK_DEFAULT_TIMEOUT=120 $(BUILD)/sanitized/unit
 
 .PHONY: fuzz fuzz-smoke fuzz-programs
 fuzz-programs: $(FUZZ_PROGRAMS)
@@ -185,9 +190,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
 	@mkdir -p $(@D)
 	$(call say,link $@)$(LINK) -fsanitize=fuzzer $^ $(PACKAGE_LIBS) -lm -o $@
 fuzz: build-sanitized ## feeds every reader broken input for SECONDS=60 each
-	@.ci/fuzz $(SECONDS) $(FUZZES:%.c=build/sanitized/fuzz/%)
+	@.ci/fuzz $(BUILD)/fuzz $(SECONDS) $(FUZZES:%.c=$(BUILD)/sanitized/fuzz/%)
 fuzz-smoke: build-sanitized ## the same for 5 s each
-	@.ci/fuzz 5 $(FUZZES:%.c=build/sanitized/fuzz/%)
+	@.ci/fuzz $(BUILD)/fuzz 5 $(FUZZES:%.c=$(BUILD)/sanitized/fuzz/%)
 
 .PHONY: errors-kept
 errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit is shown
@@ -198,9 +203,9 @@ errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit i
 .PHONY: program-tests same-bytes readme
 program-tests: all build-sanitized ## commands with their exact output, sim/cli/cases
 	@sim/cli/cli_test.sh $(BUILD) sim/cli/cases/*.case
-	@sim/cli/cli_test.sh build/sanitized sim/cli/cases/*.case
+	@sim/cli/cli_test.sh $(BUILD)/sanitized sim/cli/cases/*.case
 same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from both compilers
-	@.ci/same-bytes $(DEMO)
+	@.ci/same-bytes $(BUILD) $(DEMO)
 readme: all ## the README's commands show what it says they show
 	@.ci/readme README.md
 
@@ -213,8 +218,8 @@ headers: ## each header compiles alone and twice
 	@echo 'headers: $(words $(HEADERS)), each compiles alone'
 layers: ## rooms include only what their layer allows
 	@.ci/layers
-pure: $(LIBRARY_OBJECTS) ## the library neither exits, prints nor keeps state
-	@.ci/pure $(BUILD)/obj
+pure: $(LIBRARY_OBJECTS) ## the library neither exits, prints, reads a clock nor keeps state
+	@.ci/pure $(filter-out $(BUILD)/obj/sim/cli/%,$(LIBRARY_OBJECTS))
 
 # A file is looked at again when it, a header it includes, or the wishes changed.
 # Check's macros nest and widen by themselves; .ci/functions counts the lines of tests too.

@@ -12,7 +12,7 @@ print_inputs(struct text *out, const struct step *step)
     const struct plan *plan = inputs->workload.plan;
     const struct cluster *cluster = inputs->cluster;
     text_format(out, "%s\n\n", step->heading);
-    text_format(out, "  model     %s: %s parameters, active of them beside the embedding %s\n",
+    text_format(out, "  model     %s: %s parameters, %s active without the embedding\n",
                 inputs->workload.arch->name,
                 units_format_count((double)step->parameters.every).text,
                 units_format_count((double)step->parameters.nonembedding_active).text);

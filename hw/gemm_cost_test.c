@@ -192,6 +192,31 @@ START_TEST(a_symmetric_result_needs_its_triangle_only)
 }
 END_TEST
 
+/* A tile of 2 us and a launch: the launch is named from half of the whole on. Of a tile's time, what
+ * is not its steps is named from half of it on. 60,000 B at 3.1e10 B/s are 1.94 us, at 2.9e10 B/s
+ * 2.07 us: HBM waits from there on; beyond L2 the one unit's 60,000 B likewise. */
+START_TEST(the_bound_is_what_takes_the_longer_half)
+{
+    struct device device = plain_device();
+    device.gemm.launch_s = 1.9e-6;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_COMPUTE);
+    device.gemm.launch_s = 2.1e-6;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_LAUNCH);
+    device = plain_device();
+    device.gemm.tile_s = 1.9e-6;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_COMPUTE);
+    device.gemm.tile_s = 2.1e-6;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_LATENCY);
+    device = plain_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 3.1e10;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_COMPUTE);
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 2.9e10;
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_HBM);
+    device.memory.unit_bytes_per_s = 1e10; /* stores 20,000 B in 2 us: 4 us; moves 6 us */
+    ck_assert_int_eq(price(&device, 100, 100, 100).bound, BOUND_CACHE);
+}
+END_TEST
+
 /* p = 1: computing and moving add up; 2 us and 60,000 B at 1e10 B/s. */
 START_TEST(an_exponent_of_one_overlaps_nothing)
 {
@@ -220,6 +245,7 @@ gemm_cost_suite(void)
     tcase_add_test(tests, a_grouped_product_without_rows_is_a_launch);
     tcase_add_test(tests, a_fused_moe_is_two_grouped_products);
     tcase_add_test(tests, a_symmetric_result_needs_its_triangle_only);
+    tcase_add_test(tests, the_bound_is_what_takes_the_longer_half);
     tcase_add_test(tests, an_exponent_of_one_overlaps_nothing);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,316 @@
+/* Is the cut found the quickest of all, and does it cost what its rounds and bytes come to? */
+#include "hw/gemm_cut.h"
+
+#include "hw/plain_device.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+Suite *gemm_cut_suite(void);
+
+/* ---- The oracle: every tile and split priced in full, in the words of gemm_cut.c's opening */
+
+/* One tile and split of k tried on a device. */
+struct attempt {
+    const struct device *device;
+    const struct gemm_work *work;
+    double m, n, depth, splits;
+    double down, across, tiles; /* down: of all products */
+    double products, rows;      /* with rows, of all */
+};
+
+static void
+oracle_count(struct attempt *a)
+{
+    const struct gemm_work *work = a->work;
+    for (int64_t i = 0; i < work->groups; i++) {
+        double rows = work->rows ? (double)work->rows[i] : work->m;
+        a->products += rows > 0 ? 1 : 0;
+        a->rows += rows;
+        a->down += work->has_random_rows ? fmax(1, rows / a->m + 0.5) : ceil(rows / a->m);
+    }
+    a->across = ceil(work->n / a->n);
+    a->tiles = a->down * a->across;
+    if (work->is_triangle)
+        a->tiles = (a->tiles + fmax(a->down, a->across)) / 2;
+}
+
+/* Round after round, each with the units that it has left to fill. */
+static double
+oracle_units_s(const struct attempt *a)
+{
+    const struct device_gemm *gemm = &a->device->gemm;
+    const struct gemm_work *work = a->work;
+    double units = (double)a->device->compute_units, bytes = dtype_bytes(work->dtype);
+    double clipped_m = fmin(a->m, work->m), clipped_n = fmin(a->n, work->n);
+    double load_s =
+        (clipped_m + clipped_n) * a->depth * bytes * units / a->device->memory.l2_bytes_per_s;
+    double steps = ceil(work->k / (a->splits * a->depth));
+    double total_s = a->splits > 1 ? gemm->split_s : 0;
+    double workgroups = a->tiles * a->splits, rounds = ceil(workgroups / units);
+    for (int64_t round = 0; round < (int64_t)rounds; round++) {
+        double left = workgroups - (double)round * units;
+        double power = gemm->sustained_flop_per_s[work->dtype] / fmin(left, units);
+        double rate = fmin(gemm->boost_flop_per_s[work->dtype] / units, power);
+        double flop_s = 2 * a->m * a->n * a->depth / (rate * work->rate_fraction);
+        total_s += steps * (fmax(flop_s, load_s) + gemm->step_s);
+    }
+    double together = fmax(1, floor(gemm->resident_results / (a->m * a->n)));
+    double store_bytes = clipped_m * clipped_n * fmax(2, bytes);
+    return total_s + ceil(rounds / together) *
+                         (gemm->tile_s + store_bytes / a->device->memory.unit_bytes_per_s);
+}
+
+/* Bytes of A and B through a level: once where they fit, else for each block of tiles that
+ * share, as square as the product's grid lets it be. */
+static double
+oracle_level_bytes(const struct attempt *a, double once, double sharing, double capacity)
+{
+    if (once <= capacity)
+        return once;
+    double block = fmin(sharing, a->tiles), height = a->down / a->products;
+    double inside = fmin(block, height * a->across);
+    double r = fmax(1, fmin(height, sqrt(inside * a->n / a->m)));
+    double c = fmin(a->across, inside / r);
+    r = fmin(height, inside / c);
+    double products = fmax(1, block / (height * a->across));
+    double lines = r * a->m + fmin(c * a->n, a->work->n);
+    double bytes = products * lines * a->work->k * dtype_bytes(a->work->dtype);
+    return fmax(once, a->tiles / block * bytes);
+}
+
+static double
+oracle_memory_s(const struct attempt *a, double *hbm_bytes)
+{
+    const struct device_memory *memory = &a->device->memory;
+    const struct gemm_work *work = a->work;
+    double units = (double)a->device->compute_units, bytes = dtype_bytes(work->dtype);
+    double b_columns = work->is_triangle ? 0 : a->products * work->n;
+    double once = (a->rows + b_columns) * work->k * bytes;
+    double c = a->rows * work->n * fmax(2, bytes);
+    double domains = (double)memory->l2_domains;
+    double alone = domains > 1 ? 0 : memory->l2_bytes;
+    double beyond = oracle_level_bytes(a, once, units / domains, alone);
+    double read = beyond;
+    if (domains > 1 || memory->last_level_bytes > 0)
+        read = oracle_level_bytes(a, once, units,
+                                  fmax(memory->l2_bytes, memory->last_level_bytes));
+    beyond += c + (a->splits > 1 ? 2 * a->splits * a->rows * work->n * 4 : 0);
+    *hbm_bytes = read + c;
+    double drawn_s = beyond / (fmin(units, a->tiles * a->splits) * memory->unit_bytes_per_s);
+    double last_s = memory->last_level_bytes > 0 ? beyond / memory->last_level_bytes_per_s : 0;
+    double hbm_s = read / memory->hbm_read_bytes_per_s + c / memory->hbm_write_bytes_per_s;
+    return fmax(hbm_s, fmax(drawn_s, last_s));
+}
+
+/* Prices the attempt, k in the parts that it names. */
+static struct gemm_cut
+oracle_cut(const struct attempt *a)
+{
+    double p = a->device->gemm.overlap_exponent, hbm_bytes;
+    double units_s = oracle_units_s(a), memory_s = oracle_memory_s(a, &hbm_bytes);
+    double norm_s = pow(pow(units_s, p) + pow(memory_s, p), 1 / p);
+    return (struct gemm_cut){.tiles = a->tiles,
+                             .splits = a->splits,
+                             .hbm_bytes = hbm_bytes,
+                             .seconds_s = a->device->gemm.launch_s + norm_s};
+}
+
+static struct gemm_cut
+oracle_quickest(const struct device *device, const struct gemm_work *work)
+{
+    struct gemm_cut best = {.seconds_s = INFINITY};
+    for (int64_t i = 0; i < device->gemm.tile_count; i++) {
+        const struct device_tile *tile = &device->gemm.tiles[i];
+        struct attempt attempt = {.device = device,
+                                  .work = work,
+                                  .m = (double)tile->m,
+                                  .n = (double)tile->n,
+                                  .depth = (double)tile->depth_bytes / dtype_bytes(work->dtype),
+                                  .splits = 1};
+        oracle_count(&attempt);
+        double units = (double)device->compute_units;
+        double most = (double)device->gemm.split_maximum;
+        struct gemm_cut whole = oracle_cut(&attempt);
+        while (attempt.tiles * attempt.splits < units && attempt.splits * 2 <= most)
+            attempt.splits *= 2;
+        struct gemm_cut parts = oracle_cut(&attempt);
+        struct gemm_cut cut = parts.seconds_s < whole.seconds_s ? parts : whole;
+        if (cut.seconds_s < best.seconds_s)
+            best = cut;
+    }
+    return best;
+}
+
+/* ---- Against the search */
+
+static const double exponents[] = {1, 1.5, 3, 10};
+static const char *const files[] = {"mi300x", "h200"};
+static const int64_t uneven_rows[] = {900, 300, 0, 848, 1, 257, 4096, 31};
+
+/* Square, tall, wide, deep, shallow, tiny; batches, experts, triangles, a wide dtype. */
+static const struct gemm_work works[] = {
+    {.groups = 1, .m = 8192, .n = 8192, .k = 8192},
+    {.groups = 1, .m = 4096, .n = 4096, .k = 4096},
+    {.groups = 1, .m = 4097, .n = 4095, .k = 4000},
+    {.groups = 1, .m = 2048, .n = 2048, .k = 2048},
+    {.groups = 1, .m = 1000, .n = 1000, .k = 1000},
+    {.groups = 1, .m = 256, .n = 256, .k = 256},
+    {.groups = 1, .m = 64, .n = 64, .k = 64},
+    {.groups = 1, .m = 1, .n = 1, .k = 1},
+    {.groups = 1, .m = 1, .n = 8192, .k = 8192},
+    {.groups = 1, .m = 16, .n = 4096, .k = 4096},
+    {.groups = 1, .m = 8192, .n = 262272, .k = 2048},
+    {.groups = 1, .m = 262272, .n = 2048, .k = 8192},
+    {.groups = 1, .m = 8192, .n = 16, .k = 2048},
+    {.groups = 1, .m = 128, .n = 128, .k = 65536},
+    {.groups = 1, .m = 200, .n = 300, .k = 20000},
+    {.groups = 1, .m = 512, .n = 512, .k = 16384},
+    {.groups = 1, .m = 65536, .n = 4096, .k = 16},
+    {.groups = 1, .m = 30000, .n = 30000, .k = 64},
+    {.groups = 1, .m = 8192, .n = 1280, .k = 2048},
+    {.groups = 1, .m = 8192, .n = 2048, .k = 1024},
+    {.groups = 64, .m = 256, .n = 256, .k = 64},
+    {.groups = 64, .m = 1024, .n = 1024, .k = 128},
+    {.groups = 7, .m = 333, .n = 777, .k = 555},
+    {.groups = 8, .rows = uneven_rows, .m = INFINITY, .n = 4096, .k = 2048},
+    {.groups = 8, .rows = uneven_rows, .m = INFINITY, .n = 2048, .k = 2048},
+    {.groups = 3, .rows = uneven_rows, .m = INFINITY, .n = 100, .k = 12000},
+    {.groups = 16, .m = 512, .n = 4096, .k = 2048, .has_random_rows = true},
+    {.groups = 128, .m = 3, .n = 1536, .k = 4096, .has_random_rows = true},
+    {.groups = 1, .m = 2048, .n = 2048, .k = 4096, .is_triangle = true},
+    {.groups = 1, .m = 2048, .n = 2048, .k = 2048, .is_triangle = true},
+    {.groups = 1, .m = 16384, .n = 16384, .k = 512, .is_triangle = true},
+    {.groups = 1, .m = 300, .n = 300, .k = 9000, .is_triangle = true},
+    {.groups = 1, .m = 2048, .n = 2048, .k = 2048, .dtype = DTYPE_FP32},
+    {.groups = 1, .m = 777, .n = 5000, .k = 3000, .dtype = DTYPE_FP32},
+    {.groups = 1, .m = 4096, .n = 4096, .k = 4096, .dtype = DTYPE_FP8},
+    {.groups = 1, .m = 100, .n = 4096, .k = 4096, .dtype = DTYPE_FP8, .rate_fraction = 0.6},
+};
+enum { WORKS = sizeof works / sizeof works[0] };
+
+static void
+check_against_oracle(const struct device *device, const struct gemm_work *work)
+{
+    struct gemm_cut wanted = oracle_quickest(device, work);
+    struct gemm_cut found = gemm_cut_quickest(device, work);
+    const char *const format = "%g x %g x %g, p = %g: %.15g s, wanted %.15g s";
+    ck_assert_msg(fabs(found.seconds_s - wanted.seconds_s) <= 1e-12 * wanted.seconds_s, format,
+                  work->m, work->n, work->k, device->gemm.overlap_exponent, found.seconds_s,
+                  wanted.seconds_s);
+    CHECK_NEAR(found.hbm_bytes, wanted.hbm_bytes, 1e-12);
+    CHECK_NEAR(found.tiles, wanted.tiles, 1e-12);
+    CHECK_NEAR(found.splits, wanted.splits, 0);
+}
+
+/* Loops over the devices. Memory as it is, and so slow that moving decides. */
+START_TEST(no_tile_and_no_split_is_quicker)
+{
+    struct arena *arena = check_arena_new();
+    struct error_list errors = {0};
+    const char *path = arena_format(arena, "configs/devices/%s.json", files[_i]);
+    const struct device *read =
+        device_read(json_read_file(arena, path, &errors), arena, &errors);
+    ck_assert_ptr_nonnull(read);
+    for (int i = 0; i < 8 * WORKS; i++) {
+        struct device device = *read;
+        struct gemm_work work = works[i / 8];
+        device.gemm.overlap_exponent = exponents[i % 4];
+        if (i % 8 >= 4) {
+            device.memory.hbm_read_bytes_per_s /= 8;
+            device.memory.unit_bytes_per_s /= 3;
+        }
+        work.dtype = work.dtype == DTYPE_FP64 ? DTYPE_BF16 : work.dtype; /* unsaid */
+        work.rate_fraction = work.rate_fraction > 0 ? work.rate_fraction : 1;
+        if (device.gemm.boost_flop_per_s[work.dtype] > 0)
+            check_against_oracle(&device, &work);
+    }
+    arena_free(arena);
+}
+END_TEST
+
+/* ---- By hand, on the plain device: four units, tiles of 100 x 100 */
+
+static struct gemm_work
+product(double m, double n, double k)
+{
+    return (struct gemm_work){
+        .groups = 1, .m = m, .n = n, .k = k, .dtype = DTYPE_BF16, .rate_fraction = 1};
+}
+
+/* 12 tiles in three rounds of 2 us. A unit that holds one tile at a time fills three times; one
+ * that holds two, twice; one that holds three, once. A fill takes 3 us. */
+START_TEST(tiles_held_together_fill_together)
+{
+    const double fills[] = {3, 2, 1};
+    const struct gemm_work work = product(300, 400, 100);
+    for (int i = 0; i < 3; i++) {
+        struct device device = plain_device();
+        device.gemm.tile_s = 3e-6;
+        device.gemm.resident_results = (i + 1) * 1e4;
+        CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 6e-6 + fills[i] * 3e-6, 1e-12);
+    }
+}
+END_TEST
+
+/* 32 x 32 tiles, each unit an L2 of its own: every tile loads its (100 + 100) * 100 * 2 B =
+ * 40,000 B, 40.96 MB in all, and 20.48 MB of C leave, at 1e9 B/s a unit. HBM gives A and B once
+ * (1.28 MB) while all L2 together hold them, else the four units' block of 2 x 2: 20.48 MB. */
+START_TEST(chiplets_do_not_share_what_they_load)
+{
+    struct device device = plain_device();
+    const struct gemm_work work = product(3200, 3200, 100);
+    device.memory.l2_domains = 4;
+    device.memory.unit_bytes_per_s = 1e9;
+    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    CHECK_NEAR(cut.memory_s, 61.44e6 / 4e9, 1e-12);
+    CHECK_NEAR(cut.hbm_bytes, 1.28e6 + 20.48e6, 1e-12);
+    ck_assert(cut.is_cache_bound);
+    device.memory.l2_bytes = 1e5;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 20.48e6 + 20.48e6, 1e-12);
+}
+END_TEST
+
+/* A of 300 x 100 is read once though it stands on both sides: 60,000 B; C of 300 x 300 is
+ * written whole: 180,000 B. The general product reads B too. */
+START_TEST(a_symmetric_product_reads_its_operand_once)
+{
+    struct device device = plain_device();
+    struct gemm_work work = product(300, 300, 100);
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 300000, 1e-12);
+    work.is_triangle = true;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 240000, 1e-12);
+}
+END_TEST
+
+/* One tile, four parts of k: each writes 100 * 100 sums of 4 B, read again: 320,000 B beside A
+ * and B (2 * 100 * 400 * 2 B) and C (20,000 B), at 1e9 B/s for each of the four units. HBM sees
+ * A, B and C only. */
+START_TEST(parts_of_k_meet_in_fp32)
+{
+    struct device device = plain_device();
+    const struct gemm_work work = product(100, 100, 400);
+    device.gemm.split_maximum = 4;
+    device.memory.unit_bytes_per_s = 1e9;
+    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    CHECK_NEAR(cut.splits, 4, 0);
+    CHECK_NEAR(cut.memory_s, (160000 + 20000 + 320000) / 4e9, 1e-12);
+    CHECK_NEAR(cut.hbm_bytes, 180000, 1e-12);
+}
+END_TEST
+
+Suite *
+gemm_cut_suite(void)
+{
+    Suite *suite = suite_create("gemm_cut");
+    TCase *search = tcase_create("against every cut");
+    tcase_add_loop_test(search, no_tile_and_no_split_is_quicker, 0,
+                        sizeof files / sizeof files[0]);
+    suite_add_tcase(suite, search);
+    TCase *hand = tcase_create("by hand");
+    tcase_add_test(hand, tiles_held_together_fill_together);
+    tcase_add_test(hand, chiplets_do_not_share_what_they_load);
+    tcase_add_test(hand, a_symmetric_product_reads_its_operand_once);
+    tcase_add_test(hand, parts_of_k_meet_in_fp32);
+    suite_add_tcase(suite, hand);
+    return suite;
+}

@@ -32,8 +32,8 @@ struct collective_cost {
     double hbm_fraction;     /* of the GPU's HBM bandwidth */
 };
 
-/* One line of a collective list: {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes":
- * ..}. */
+/* One line of a collective list:
+ * {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes": 1e9}. */
 bool collective_read(const struct json *object, struct collective *collective,
                      struct error_list *errors);
 

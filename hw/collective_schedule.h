@@ -27,8 +27,8 @@ struct collective_schedule {
     double nic_hops;   /* steps over the network, on the longest path */
     double link_bytes; /* over each busy link, each way */
     double nic_bytes;  /* over each NIC, each way */
-    double
-        chain_nodes; /* that a pipelined chain of nodes passes through, beside nic_hops; or 0 */
+    /* That a pipelined chain of nodes passes through, beside nic_hops; or 0. */
+    double chain_nodes;
 };
 
 /* Inside one node. */

@@ -39,8 +39,8 @@ struct device_gemm {
     struct device_tile tiles[DEVICE_TILES_MAX];
     int64_t tile_count;
     double launch_s; /* of a product */
-    double
-        grouped_launch_s; /* what a grouped product adds: its groups' sizes lie on the device */
+    /* What a grouped product adds: its groups' sizes lie on the device. */
+    double grouped_launch_s;
     double tile_s;  /* filling the pipeline and storing the result, once per resident wave */
     double step_s;  /* book-keeping of one step of the k loop */
     double split_s; /* meeting again after a split of k */
@@ -98,8 +98,8 @@ struct device {
     int64_t compute_units;
     struct device_memory memory;
     struct device_gemm gemm;
-    struct device_attention
-        attention[DEVICE_IMPLEMENTATIONS_MAX]; /* the first is the default */
+    /* The first is the default. */
+    struct device_attention attention[DEVICE_IMPLEMENTATIONS_MAX];
     int64_t attention_count;
     struct device_stream streams[KERNEL_KIND_COUNT]; /* of the kinds that stream */
     struct device_element_rate element_rates[DEVICE_ELEMENT_RATES_MAX];

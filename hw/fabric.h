@@ -1,9 +1,12 @@
 /* Links: inside a node, from the node to the rails, and what of them a byte stream gets.
  *
- *      GPU 0 ══╗                    ╔══ GPU 0        ══ in the node: a link between each two
- * GPUs GPU 1 ══╬══ node 0   node 1 ═╬══ GPU 1           (mesh) or a port to a switch each │ ║
- * ║     │          ── one NIC a GPU, to the switch of its rail; NIC 1 ─────── rail 1 ──────────
- * NIC 1           no way from rail to rail but through a node
+ *         node 0                   node 1
+ *     GPU 0 ═══ GPU 1          GPU 0 ═══ GPU 1      ═══ in the node: a link between each two
+ *       │         │              │         │              GPUs (mesh), or a port of each to a
+ *     NIC 0     NIC 1          NIC 0     NIC 1            switch
+ *       └─────────┼─── rail 0 ───┘         │        ─── one NIC a GPU, to the switch of its
+ *                 └─── rail 1 ─────────────┘            rail; from rail to rail leads no way
+ *                                                       but through a node
  *
  * What the hardware offers (rates, packet headers) and what was measured (efficiencies, launch
  * and hop times) are apart, and each number comes from a file that names its source. */

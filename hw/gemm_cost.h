@@ -12,9 +12,9 @@ struct gemm_work {
     int64_t groups;      /* products, empty ones included */
     double m, n, k;      /* m: rows of each, where rows is NULL */
     enum dtype dtype;
-    bool
-        has_random_rows; /* m is the mean of what routing deals out: a last tile is half full */
-    bool is_triangle;    /* a symmetric result: tiles on and under the diagonal only */
+    /* m is the mean of what routing deals out: a last tile is half full. */
+    bool has_random_rows;
+    bool is_triangle;     /* a symmetric result: tiles on and under the diagonal only */
     double rate_fraction; /* of the rate that a plain product reaches */
 };
 

@@ -27,9 +27,9 @@ struct setting {
     double products; /* with at least one row */
     double rows;     /* of all */
     double element_bytes, result_bytes;
-    double operand_bytes, c_bytes; /* A and B, C: each once */
-    double boost_s_per_flop,
-        sustained_s_per_flop;                 /* of one unit; the latter times those active */
+    double operand_bytes, c_bytes;            /* A and B, C: each once */
+    double boost_s_per_flop;                  /* of one unit */
+    double sustained_s_per_flop;              /* of one unit, times those active */
     double load_s_per_byte, store_s_per_byte; /* of one unit */
     double c_s;                               /* writing C to HBM */
     double least_memory_s;                    /* operands once, C once */

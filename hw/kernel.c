@@ -69,8 +69,8 @@ attention_pairs(const struct attention *attention)
 }
 
 /* Q K^T and P V forward; backward recomputes Q K^T and forms dP, dV, dQ, dK (Dao,
- * arXiv:2307.08691, algorithm 2): five products for two. A product is 2 head_dim flop a pair.
- */
+ * arXiv:2307.08691, algorithm 2): five products for two. A product is 2 head_dim flop a
+ * pair. */
 static double
 attention_flop(const struct attention *attention, enum direction direction)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Share of the bandwidth at occupancy o, 1 at o = 1: latency over bandwidth (Little's law) with
- * queues that grow, so that half of h's bandwidth is there long before half of the threads are.
- */
+ * queues that grow, so that half of h's bandwidth is there long before half of the threads
+ * are. */
 static double
 occupancy_fraction(double occupancy, double half_occupancy)
 {
@@ -181,8 +181,8 @@ cross_entropy_cost(const struct device *device, const struct kernel *kernel,
 }
 
 /* AdamW on fp32 masters: reads gradient, master and two moments, writes master and moments,
- * each 4 bytes: 28 a parameter; a parameter kept in a narrower type is written too (bf16: 30).
- */
+ * each 4 bytes: 28 a parameter; a parameter kept in a narrower type is written too
+ * (bf16: 30). */
 static void
 adamw_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {

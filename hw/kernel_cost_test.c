@@ -164,16 +164,23 @@ START_TEST(what_the_device_lacks_is_refused_by_name)
 }
 END_TEST
 
-/* 1 us at 0.5 and twice 2 us at 0.25: 5 us at 0.3. */
+/* 1 us at 0.5 and twice 2 us at 0.25: 5 us at 0.3; HBM (1 * 0.2 + 4 * 0.7) / 5 = 0.6, sigma
+ * (1 * 0.1 + 4 * 0.05) / 5 = 0.06. */
 START_TEST(parts_add_up_and_fractions_average_over_time)
 {
     struct kernel_cost sum = {.seconds_s = 1e-6,
                               .compute_fraction = 0.5,
+                              .hbm_fraction = 0.2,
+                              .relative_sigma = 0.1,
+                              .flop = 7,
                               .bound = BOUND_HBM,
                               .tiles = 3,
                               .hbm_bytes = 10};
     struct kernel_cost part = {.seconds_s = 2e-6,
                                .compute_fraction = 0.25,
+                               .hbm_fraction = 0.7,
+                               .relative_sigma = 0.05,
+                               .flop = 3,
                                .bound = BOUND_COMPUTE,
                                .tiles = 4,
                                .hbm_bytes = 5};
@@ -181,6 +188,9 @@ START_TEST(parts_add_up_and_fractions_average_over_time)
     CHECK_NEAR(sum.seconds_s, 5e-6, 1e-12);
     CHECK_NEAR(sum.compute_fraction, 0.3, 1e-12);
     CHECK_NEAR(sum.hbm_bytes, 20, 1e-12);
+    CHECK_NEAR(sum.hbm_fraction, 0.6, 1e-12);
+    CHECK_NEAR(sum.relative_sigma, 0.06, 1e-12);
+    CHECK_NEAR(sum.flop, 13, 1e-12);
     ck_assert_int_eq(sum.tiles, 11);
     ck_assert_int_eq(sum.bound, BOUND_COMPUTE);
 }

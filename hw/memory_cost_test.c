@@ -80,6 +80,43 @@ START_TEST(each_launch_moves_its_part)
 }
 END_TEST
 
+/* Bytes read by one launch of an operation that nothing else is known of. */
+static struct kernel
+reading(double bytes)
+{
+    return (struct kernel){
+        .kind = KERNEL_ELEMENTWISE,
+        .dtype = DTYPE_BF16,
+        .elementwise = {.op = "sum", .elements = 1000, .read_bytes = bytes, .launches = 1}};
+}
+
+/* A launch of 1 us; 900 B take 0.9 us, 1,100 B 1.1 us. */
+START_TEST(the_launch_is_the_bound_while_it_takes_the_longer_part)
+{
+    struct device device = slow_device();
+    device.memory.wave_bytes = 1;
+    struct kernel less = reading(900), more = reading(1100);
+    ck_assert_int_eq(price(&device, &less).bound, BOUND_LAUNCH);
+    ck_assert_int_eq(price(&device, &more).bound, BOUND_HBM);
+}
+END_TEST
+
+/* 4,000 B take 4 of 5 us. Two of the four units could draw all of HBM's 1e9 B/s: half of the
+ * device for 4 of 5 us. 1,000 elements at 4e8 a second hold the vector units for 2.5 of 5 us. */
+START_TEST(a_stream_holds_the_units_that_draw_or_compute)
+{
+    struct device device = slow_device();
+    struct kernel kernel = reading(4000);
+    device.memory.unit_bytes_per_s = 5e8;
+    CHECK_NEAR(price(&device, &kernel).compute_fraction, 0.4, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_fraction, 0.8, 1e-12);
+    device.element_rates[0] = (struct device_element_rate){"sum", 4e8};
+    device.element_rate_count = 1;
+    CHECK_NEAR(price(&device, &kernel).compute_fraction, 0.5, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 5e-6, 1e-12);
+}
+END_TEST
+
 /* 10 rows of 100 bf16: 2,000 B. Backward reads two arrays. */
 START_TEST(backward_reads_twice_what_forward_reads)
 {
@@ -162,6 +199,8 @@ memory_cost_suite(void)
     tcase_add_test(tests, a_small_kernel_leaves_the_device_partly_empty);
     tcase_add_test(tests, bytes_within_another_kernel_cost_no_launch);
     tcase_add_test(tests, each_launch_moves_its_part);
+    tcase_add_test(tests, the_launch_is_the_bound_while_it_takes_the_longer_part);
+    tcase_add_test(tests, a_stream_holds_the_units_that_draw_or_compute);
     tcase_add_test(tests, backward_reads_twice_what_forward_reads);
     tcase_add_test(tests, adamw_moves_30_bytes_a_bf16_parameter);
     tcase_add_test(tests, a_wide_row_is_read_twice_from_hbm);

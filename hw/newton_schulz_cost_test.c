@@ -29,6 +29,24 @@ START_TEST(a_step_is_three_products)
 }
 END_TEST
 
+/* X of 300 x 300 bf16 is 180,000 B: at 1e11 B/s the norm reads it in 1.8 us, and the division reads
+ * and writes it in 3.6 us, doubled where reads and writes mix; two launches of 1 us. A step is
+ * 57 us as above and moves three times two operands and a result. */
+START_TEST(the_norm_is_two_passes_before_the_first_step)
+{
+    struct device device = plain_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e11;
+    device.memory.mixed_fraction = 0.5;
+    device.streams[KERNEL_ELEMENTWISE].fixed_s = 1e-6;
+    struct kernel kernel = newton_schulz(300, 300, 1, false);
+    struct kernel_cost cost;
+    newton_schulz_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 2e-6 + 1.8e-6 + 7.2e-6 + 57e-6, 1e-12);
+    CHECK_NEAR(cost.hbm_bytes, 3 * 180000 + 9 * 180000, 1e-12);
+    ck_assert_int_eq(cost.tiles, 27);
+}
+END_TEST
+
 /* ZAYA1's expert fc1, 2048 x 4096, five steps: 429 GFLOP generic, 301 GFLOP symmetric:
  * 5 (4 s^2 l + 2 s^3), s = 2^11, l = 2^12: 5 (2^36 + 2^34); 5 (3 s^2 l + s^3): 5 * 7 * 2^33. */
 START_TEST(flop_follow_the_shorter_side)
@@ -48,6 +66,7 @@ newton_schulz_cost_suite(void)
     Suite *suite = suite_create("newton_schulz_cost");
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, a_step_is_three_products);
+    tcase_add_test(tests, the_norm_is_two_passes_before_the_first_step);
     tcase_add_test(tests, flop_follow_the_shorter_side);
     suite_add_tcase(suite, tests);
     return suite;

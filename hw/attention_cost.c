@@ -15,6 +15,16 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows of the matrix instructions that attention is written in: v_mfma_f32_16x16x16 (AMD CDNA3
+ * ISA) and mma.m16n8k16 (NVIDIA PTX ISA). That a library with fewer queries than its tile pads
+ * them to this is assumed. */
+static const double INSTRUCTION_ROWS = 16;
+
+/* Of the longest walk, what the device waits at the end while unequal walks run out. Assumed: a
+ * list of tasks may end up to a whole one late (Graham, "Bounds on multiprocessing timing
+ * anomalies", 1969), and the middle is taken. */
+static const double UNEVEN_END_FRACTION = 0.5;
+
 const struct device_attention *
 attention_implementation(const struct device *device, const char *name)
 {
@@ -40,7 +50,8 @@ static struct walks
 attention_walks(const struct attention *attention, const struct device_attention *how,
                 enum direction direction)
 {
-    double query_tile = fmin((double)how->query_tile, 16 * ceil((double)attention->q_len / 16));
+    double padded = INSTRUCTION_ROWS * ceil((double)attention->q_len / INSTRUCTION_ROWS);
+    double query_tile = fmin((double)how->query_tile, padded);
     double key_tile = (double)how->key_tile;
     double q = query_tile * ceil((double)attention->q_len / query_tile);
     double kv = key_tile * ceil((double)attention->kv_len / key_tile);
@@ -74,22 +85,27 @@ pair_s(const struct device *device, const struct kernel *kernel,
     return units * (flop / rate + 1 / pass->exponential_per_s);
 }
 
-/* Equal walks run in whole rounds. Unequal ones even out: the mean load, and at the end half of
- * the longest walk on average while the other units have none (Graham's bound is all of it); never
- * more than if all were as long as the longest. */
-static double
-walks_s(const struct device *device, const struct kernel *kernel, const struct walks *walks,
-        const struct device_attention_pass *pass)
+/* What the walks take, and what each unit computes of that on average. */
+struct computing {
+    double seconds_s, busy_s;
+};
+
+/* Equal walks run in whole rounds, the last partly empty. Unequal ones even out: the mean load,
+ * and an end while other units have none; never more than if all were as long as the longest. */
+static struct computing
+walks_computing(const struct device *device, const struct kernel *kernel,
+                const struct walks *walks, const struct device_attention_pass *pass)
 {
     double units = (double)device->compute_units;
     double one_pair_s = pair_s(device, kernel, pass);
     double mean_s = pass->tile_s + walks->mean_pairs * one_pair_s;
     double longest_s = pass->tile_s + walks->longest_pairs * one_pair_s;
     double rounds_s = ceil(walks->workgroups / units) * longest_s;
+    double busy_s = walks->workgroups / units * mean_s;
     if (!kernel->attention.is_causal)
-        return rounds_s;
-    double even_s = walks->workgroups / units * mean_s + longest_s / 2;
-    return fmin(rounds_s, fmax(longest_s, even_s));
+        return (struct computing){rounds_s, busy_s};
+    double even_s = busy_s + UNEVEN_END_FRACTION * longest_s;
+    return (struct computing){fmin(rounds_s, fmax(longest_s, even_s)), busy_s};
 }
 
 /* A few queries on many keys (decoding) leave units idle, so the keys are split among them; the
@@ -147,22 +163,22 @@ attention_cost(const struct device *device, const struct kernel *kernel,
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
     struct walks walks = attention_walks(&kernel->attention, how, kernel->direction);
     walks = split_walks(device, kernel, how, walks);
-    double computing_s = walks_s(device, kernel, &walks, pass);
+    struct computing computing = walks_computing(device, kernel, &walks, pass);
     double read_bytes, write_bytes;
     attention_bytes(kernel, &read_bytes, &write_bytes);
     double hbm_s = read_bytes / device->memory.hbm_read_bytes_per_s +
                    write_bytes / device->memory.hbm_write_bytes_per_s;
-    double seconds_s = pass->fixed_s + fmax(computing_s, hbm_s);
+    double seconds_s = pass->fixed_s + fmax(computing.seconds_s, hbm_s);
     double rounds = ceil(walks.workgroups / (double)device->compute_units);
     *cost = (struct kernel_cost){
         .seconds_s = seconds_s,
         .relative_sigma = pass->relative_sigma,
-        .bound = attention_bound(pass->fixed_s, computing_s, hbm_s),
+        .bound = attention_bound(pass->fixed_s, computing.seconds_s, hbm_s),
         .flop = kernel_flop(kernel),
         .hbm_bytes = read_bytes + write_bytes,
         .tiles = (int64_t)fmin(walks.tiles, 9e18),
         .waves = (int64_t)fmin(rounds, 9e18),
-        .compute_fraction = computing_s / seconds_s > 1 ? 1 : computing_s / seconds_s,
+        .compute_fraction = fmin(1, computing.busy_s / seconds_s),
         .hbm_fraction = fmin(1, hbm_s / seconds_s),
     };
 }

@@ -95,6 +95,63 @@ START_TEST(slow_memory_bounds_attention)
 }
 END_TEST
 
+/* 40 heads, 400 queries at the end of 800 keys, all tiles of 100: walks of 5, 6, 7, 8 tiles. 160 of
+ * 1 us + 65,000 pairs of 101 ps = 7.565 us on 4 units: 302.6 us; half of the longest, 1 us +
+ * 80,000 pairs = 9.08 us. */
+START_TEST(queries_see_all_keys_before_the_first_of_them)
+{
+    struct device device = plain_device();
+    struct kernel kernel = attention(40, DIRECTION_FORWARD, true);
+    kernel.attention.kv_len = 800;
+    CHECK_NEAR(price_s(&device, &kernel), 2e-6 + 302.6e-6 + 4.54e-6, 1e-9);
+}
+END_TEST
+
+/* The same from the keys' side: four tiles of keys are seen by all queries (4 tiles), four by 4, 3,
+ * 2, 1: 3.25 on average. 320 walks of 1 us + 32,500 pairs of 251 ps = 9.1575 us on 4 units:
+ * 732.6 us; half of the longest, 1 us + 40,000 pairs = 11.04 us. */
+START_TEST(early_keys_are_seen_by_all_queries)
+{
+    struct device device = plain_device();
+    struct kernel kernel = attention(40, DIRECTION_BACKWARD, true);
+    kernel.attention.kv_len = 800;
+    CHECK_NEAR(price_s(&device, &kernel), 2e-6 + 732.6e-6 + 5.52e-6, 1e-9);
+}
+END_TEST
+
+/* Two heads on one of keys, 400 queries, 200 keys, of 25 bf16: Q, O, dO, dQ 40,000 B each, K, V,
+ * dK, dV 10,000 B, the sums of dQ in fp32 80,000 B. Read: 3 Q + 2 K + sums, 220,000 B at 1e9 B/s;
+ * written: Q + 2 K + sums, 140,000 B at 2e9 B/s. */
+START_TEST(backward_sums_the_gradient_of_queries_in_memory)
+{
+    struct device device = plain_device();
+    device.memory.hbm_read_bytes_per_s = 1e9;
+    device.memory.hbm_write_bytes_per_s = 2e9;
+    struct kernel kernel = attention(2, DIRECTION_BACKWARD, false);
+    kernel.attention.kv_len = 200;
+    struct kernel_cost cost;
+    attention_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.hbm_bytes, 360000, 1e-12);
+    CHECK_NEAR(cost.seconds_s, 2e-6 + 220e-6 + 70e-6, 1e-12);
+}
+END_TEST
+
+/* Backward, one tile of keys is one walk of 11.04 us on one of four units, 13.04 us in all. Causal
+ * walks of 160 tiles keep all units busy for 141 us of the 145.52 us. */
+START_TEST(units_without_a_walk_are_free)
+{
+    struct device device = plain_device();
+    struct kernel alone = attention(1, DIRECTION_BACKWARD, false);
+    struct kernel causal = attention(40, DIRECTION_FORWARD, true);
+    struct kernel_cost cost;
+    alone.attention.kv_len = 100;
+    attention_cost(&device, &alone, &cost);
+    CHECK_NEAR(cost.compute_fraction, 0.25 * 11.04 / 13.04, 1e-9);
+    attention_cost(&device, &causal, &cost);
+    CHECK_NEAR(cost.compute_fraction, 141 / 145.52, 1e-9);
+}
+END_TEST
+
 START_TEST(implementations_are_found_by_name)
 {
     struct device device = plain_device();
@@ -115,6 +172,10 @@ attention_cost_suite(void)
     tcase_add_test(tests, backward_forms_five_products);
     tcase_add_test(tests, a_single_query_splits_its_keys);
     tcase_add_test(tests, slow_memory_bounds_attention);
+    tcase_add_test(tests, queries_see_all_keys_before_the_first_of_them);
+    tcase_add_test(tests, early_keys_are_seen_by_all_queries);
+    tcase_add_test(tests, backward_sums_the_gradient_of_queries_in_memory);
+    tcase_add_test(tests, units_without_a_walk_are_free);
     tcase_add_test(tests, implementations_are_found_by_name);
     suite_add_tcase(suite, tests);
     return suite;

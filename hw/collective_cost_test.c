@@ -149,6 +149,7 @@ START_TEST(a_broadcast_on_a_rail_takes_the_cheaper_of_chain_and_tree)
     ck_assert_str_eq(four.algorithm, "rail tree");
     struct collective_cost two = cost_of(ideal, COLLECTIVE_BROADCAST, 2, 2, 5e6);
     CHECK_NEAR(two.latency_s + two.transfer_s, 102e-6, 1e-12);
+    ck_assert_str_eq(two.algorithm, "rail chain");
 }
 END_TEST
 

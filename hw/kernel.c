@@ -2,14 +2,16 @@
 #include "hw/kernel.h"
 
 #include <assert.h>
+#include <stddef.h>
+
+const char *const dtype_names[DTYPE_COUNT + 1] = {"fp64", "fp32", "tf32", "bf16",
+                                                  "fp16", "fp8",  "int8", NULL};
 
 const char *
 dtype_name(enum dtype dtype)
 {
-    static const char *const names[DTYPE_COUNT] = {"fp64", "fp32", "tf32", "bf16",
-                                                   "fp16", "fp8",  "int8"};
     assert(dtype < DTYPE_COUNT);
-    return names[dtype];
+    return dtype_names[dtype];
 }
 
 double

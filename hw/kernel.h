@@ -22,6 +22,9 @@ enum dtype {
     DTYPE_COUNT
 };
 
+/* In the order of enum dtype, then NULL: the words of a JSON choice. */
+extern const char *const dtype_names[DTYPE_COUNT + 1];
+
 const char *dtype_name(enum dtype dtype);
 double dtype_bytes(enum dtype dtype);
 

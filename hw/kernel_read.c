@@ -39,15 +39,13 @@
         .choices = (words)                                                                     \
     }
 #define FIELD_KERNEL    FIELD_CHOICE("kernel", kind, kernel_words)
-#define FIELD_DTYPE     FIELD_CHOICE("dtype", dtype, dtype_words)
+#define FIELD_DTYPE     FIELD_CHOICE("dtype", dtype, dtype_names)
 #define FIELD_DIRECTION FIELD_CHOICE("direction", direction, direction_words)
 
 static const char *const kernel_words[] = {
     "gemm",        "grouped_gemm", "fused_moe",     "attention", "elementwise", "rms_norm",
     "softmax",     "gather",       "scatter_add",   "transpose", "top_k",       "cross_entropy",
     "convolution", "adamw",        "newton_schulz", "copy",      NULL};
-static const char *const dtype_words[] = {"fp64", "fp32", "tf32", "bf16",
-                                          "fp16", "fp8",  "int8", NULL};
 static const char *const direction_words[] = {"forward", "backward", NULL};
 static const char *const layout_words[] = {"nn", "nt", "tn", NULL};
 static const char *const place_words[] = {"hbm", "host", NULL};

@@ -4,9 +4,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Dtypes that weights, activations and gradients may have, in the order of enum dtype. */
-static const char *const DTYPE_NAMES[] = {"fp64", "fp32", "tf32", "bf16",
-                                          "fp16", "fp8",  "int8", NULL};
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
 static const char *const RECOMPUTE_NAMES[] = {"none", "full", NULL};
 
@@ -36,9 +33,9 @@ static const struct json_field FIELDS[] = {
     PLAN_COUNT(expert, JSON_OPTIONAL),
     {"zero_stage", JSON_FIELD_INTEGER, offsetof(struct plan, zero_stage), 0, 0, 3, NULL},
     {"compute_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, compute_dtype), 0, 0, 0,
-     DTYPE_NAMES},
+     dtype_names},
     {"gradient_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, gradient_dtype), 0, 0, 0,
-     DTYPE_NAMES},
+     dtype_names},
     PLAN_COUNT(bucket_parameters, 0),
     {"overlaps_gradient_reduction", JSON_FIELD_BOOL,
      offsetof(struct plan, overlaps_gradient_reduction), 0, 0, 0, NULL},

@@ -21,6 +21,9 @@ units_s_from_ps(int64_t ps)
     return (double)ps / PS_PER_S;
 }
 
+/* From here on a whole number of the last prefix is too long to read. */
+static const double LONGEST = 999999.5;
+
 /* value * 1000^-step below 999.5, so that three digits never round up to 1000. */
 static struct units_text
 format_scaled(double value, const char *const *units, int count, int step)
@@ -37,10 +40,14 @@ format_scaled(double value, const char *const *units, int count, int step)
         magnitude *= 1000;
         step--;
     }
+    const char *space = *units[step] ? " " : "";
+    if (magnitude >= LONGEST) {
+        snprintf(out.text, sizeof out.text, "%.3g%s%s", value, space, units[step]);
+        return out;
+    }
     bool is_whole = magnitude == (step == 0 ? floor(magnitude) : 0); /* "8 B", not "8.00 B" */
     int decimals = is_whole || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
-    snprintf(out.text, sizeof out.text, "%.*f%s%s", decimals, value, *units[step] ? " " : "",
-             units[step]);
+    snprintf(out.text, sizeof out.text, "%.*f%s%s", decimals, value, space, units[step]);
     return out;
 }
 
@@ -54,15 +61,16 @@ units_format_s(double s)
 struct units_text
 units_format_bytes(double bytes)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    return format_scaled(bytes, units, 6, 0);
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB"};
+    return format_scaled(bytes, units, 8, 0);
 }
 
 struct units_text
 units_format_bytes_per_s(double bytes_per_s)
 {
-    static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
-    return format_scaled(bytes_per_s, units, 6, 0);
+    static const char *const units[] = {"B/s",  "kB/s", "MB/s", "GB/s",
+                                        "TB/s", "PB/s", "EB/s", "ZB/s"};
+    return format_scaled(bytes_per_s, units, 8, 0);
 }
 
 struct units_text
@@ -77,8 +85,8 @@ struct units_text
 units_format_flop_per_s(double flop_per_s)
 {
     static const char *const units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s", "GFLOP/s",
-                                        "TFLOP/s", "PFLOP/s", "EFLOP/s"};
-    return format_scaled(flop_per_s, units, 7, 0);
+                                        "TFLOP/s", "PFLOP/s", "EFLOP/s", "ZFLOP/s"};
+    return format_scaled(flop_per_s, units, 8, 0);
 }
 
 struct units_text

@@ -55,8 +55,29 @@ END_TEST
 START_TEST(the_last_prefix_takes_all_that_is_larger)
 {
     ck_assert_str_eq(units_format_s(86400).text, "86400 s");
-    ck_assert_str_eq(units_format_bytes(5e18).text, "5000 PB");
+    ck_assert_str_eq(units_format_bytes(5e24).text, "5000 ZB");
     ck_assert_str_eq(units_format_count(2.5e15).text, "2500 T");
+}
+END_TEST
+
+START_TEST(prefixes_reach_to_zetta)
+{
+    ck_assert_str_eq(units_format_bytes(5e18).text, "5.00 EB");
+    ck_assert_str_eq(units_format_bytes(8e21).text, "8.00 ZB");
+    ck_assert_str_eq(units_format_bytes_per_s(8e21).text, "8.00 ZB/s");
+    ck_assert_str_eq(units_format_flop(8.75e21).text, "8.75 ZFLOP");
+    ck_assert_str_eq(units_format_flop_per_s(1.2e21).text, "1.20 ZFLOP/s");
+}
+END_TEST
+
+/* Six digits are the longest whole number shown; 24 characters hold the largest double. */
+START_TEST(what_no_prefix_fits_has_an_exponent)
+{
+    ck_assert_str_eq(units_format_s(999999.4).text, "999999 s");
+    ck_assert_str_eq(units_format_s(999999.6).text, "1e+06 s");
+    ck_assert_str_eq(units_format_bytes(-1.236e30).text, "-1.24e+09 ZB");
+    ck_assert_str_eq(units_format_count(8e21).text, "8e+09 T");
+    ck_assert_str_eq(units_format_flop_per_s(-DBL_MAX).text, "-1.8e+287 ZFLOP/s");
 }
 END_TEST
 
@@ -110,6 +131,8 @@ units_suite(void)
     tcase_add_test(tests, rounding_up_to_a_further_digit_keeps_three);
     tcase_add_test(tests, a_thousand_is_one_of_the_next_prefix);
     tcase_add_test(tests, the_last_prefix_takes_all_that_is_larger);
+    tcase_add_test(tests, prefixes_reach_to_zetta);
+    tcase_add_test(tests, what_no_prefix_fits_has_an_exponent);
     tcase_add_test(tests, the_first_prefix_takes_all_that_is_smaller);
     tcase_add_test(tests, whole_numbers_without_prefix_have_no_decimals);
     tcase_add_test(tests, each_quantity_has_its_unit);

@@ -92,6 +92,22 @@ START_TEST(numbers_out_of_range_are_refused)
 }
 END_TEST
 
+/* HBM3 of 5.3 TB/s in GB/s, 1,307.4 TFLOP/s in TFLOP/s and the last number below a megabyte a
+ * second; one megabyte a second is slow, but a rate. */
+START_TEST(rates_in_people_units_are_refused)
+{
+    check_refused("memory.hbm_read_bytes_per_s", "5300", "hbm_read_bytes_per_s", "5300");
+    check_refused("peak_flop_per_s.bf16", "1307.4", "$.peak_flop_per_s.bf16", "1307.4");
+    check_refused("host_bytes_per_s", "999999", "$.host_bytes_per_s", "999999");
+    struct arena *arena = new_arena();
+    struct error_list errors = {0};
+    const struct json *object = read_object(arena, "mi300x");
+    ck_assert(json_set(object, "host_bytes_per_s", "1e6", "a test", &errors));
+    ck_assert_ptr_nonnull(device_read(object, arena, &errors));
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(sections_of_another_kind_are_refused)
 {
     check_refused("memory", "7", "$.memory", "memory");
@@ -139,6 +155,7 @@ device_suite(void)
     tcase_add_loop_test(tests, every_shipped_device_is_read, 0, sizeof files / sizeof files[0]);
     tcase_add_test(tests, mi300x_is_as_its_data_sheet);
     tcase_add_test(tests, numbers_out_of_range_are_refused);
+    tcase_add_test(tests, rates_in_people_units_are_refused);
     tcase_add_test(tests, sections_of_another_kind_are_refused);
     tcase_add_test(tests, numbers_that_contradict_each_other_are_refused);
     tcase_add_test(tests, a_number_without_its_source_is_refused);

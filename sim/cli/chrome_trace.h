@@ -2,8 +2,8 @@
 #ifndef SIM_CLI_CHROME_TRACE_H
 #define SIM_CLI_CHROME_TRACE_H
 
-#include "sim/base/text.h"
 #include "models/step.h"
+#include "sim/base/text.h"
 
 /* The lanes of the representative rank, one thread a lane; names, categories and arguments as
  * PyTorch's profiler (Kineto) writes them. Times in microseconds with three decimals. */

@@ -2,8 +2,8 @@
 #ifndef SIM_CLI_RUN_OPTIONS_H
 #define SIM_CLI_RUN_OPTIONS_H
 
-#include "sim/cli/command.h"
 #include "models/step.h"
+#include "sim/cli/command.h"
 
 /* Rows for a command's table of options; a run file is its one word. */
 #define RUN_OPTIONS                                                                            \

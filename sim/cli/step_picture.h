@@ -2,8 +2,8 @@
 #ifndef SIM_CLI_STEP_PICTURE_H
 #define SIM_CLI_STEP_PICTURE_H
 
-#include "plots/timeline.h"
 #include "models/step.h"
+#include "plots/timeline.h"
 
 /* Seconds of the window that is enlarged; to_s 0: the last eighth of the step. */
 struct zoom_window {

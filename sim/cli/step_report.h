@@ -2,8 +2,8 @@
 #ifndef SIM_CLI_STEP_REPORT_H
 #define SIM_CLI_STEP_REPORT_H
 
-#include "sim/base/text.h"
 #include "models/step.h"
+#include "sim/base/text.h"
 
 /* For people: what was asked, the answer, where the step goes, what memory holds. */
 void step_report_text(const struct step *step, struct text *out);

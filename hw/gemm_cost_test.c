@@ -193,8 +193,8 @@ START_TEST(a_symmetric_result_needs_its_triangle_only)
 END_TEST
 
 /* A tile of 2 us and a launch: the launch is named from half of the whole on. Of a tile's time,
- * what is not its steps is named from half of it on. 60,000 B at 3.1e10 B/s are 1.94 us, at 2.9e10 B/s
- * 2.07 us: HBM waits from there on; beyond L2 the one unit's 60,000 B likewise. */
+ * what is not its steps is named from half of it on. 60,000 B at 3.1e10 B/s are 1.94 us, at
+ * 2.9e10 B/s 2.07 us: HBM waits from there on; beyond L2 the one unit's 60,000 B likewise. */
 START_TEST(the_bound_is_what_takes_the_longer_half)
 {
     struct device device = plain_device();

@@ -7,14 +7,6 @@
 #include "models/operator_builder.h"
 #include "models/operators_layer.h"
 
-const char *
-block_name(enum block block)
-{
-    static const char *const names[] = {"embedding", "attention", "feed_forward", "head"};
-    static_assert(sizeof names / sizeof *names == BLOCK_COUNT, "a name for each block");
-    return names[block];
-}
-
 /* Looking up a row a token; backward adds a row a token into the accumulated gradient, where
  * tokens that are alike meet. */
 static void

@@ -13,8 +13,6 @@
 
 enum block { BLOCK_EMBEDDING, BLOCK_ATTENTION, BLOCK_FEED_FORWARD, BLOCK_HEAD, BLOCK_COUNT };
 
-const char *block_name(enum block block); /* "attention" */
-
 struct operation {
     const char *name; /* "cca_query.weight_gradient" */
     enum step_class spent_on;

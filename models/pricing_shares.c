@@ -114,7 +114,8 @@ newton_schulz_launches(const struct pricing *pricing, const struct optimizer_sha
 /* Traffic of an element. Norm: reads the gradient. Momentum: reads gradient and fp32 momentum,
  * writes momentum and the input of Newton-Schulz. Update: reads its output and the fp32 master,
  * writes master and weight (two passes over memory, arXiv 2511.17127 section V). Each pass is one
- * kernel over all tensors, or one a tensor. */
+ * kernel over all tensors, or one a tensor. Launches are of what follows the clipping: momentum,
+ * AdamW, Newton-Schulz, update. */
 static bool
 price_share(const struct pricing *pricing, struct matrix_prices *prices,
             const struct optimizer_share *share, int64_t rank, const struct step_work **out)

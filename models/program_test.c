@@ -208,8 +208,8 @@ START_TEST(the_host_launches_every_kernel_once)
 }
 END_TEST
 
-/* A Newton-Schulz is 3 products a step and 2 passes, five steps: 17 launches a matrix; norm,
- * momentum and update are one each. */
+/* A Newton-Schulz is 3 products a step and 2 passes, five steps: 17 launches a matrix;
+ * momentum, AdamW and update, which follow the clipping too, are one each. */
 START_TEST(a_ranks_own_work_follows_from_its_share)
 {
     const struct program *program = program_with(NULL, 0);

@@ -211,7 +211,6 @@ add_warnings(struct step *step)
     if (step->lowered.program->owners_max > 2)
         step->warnings[step->warning_count++] =
             "a matrix of the optimizer lies on more than two ranks: ZAYA1's exchange between "
-            "two "
             "neighbours does not cover that, pieces from all its ranks are counted";
     if (!step->run->inputs.cluster->device->is_fitted)
         step->warnings[step->warning_count++] = "the device is described by its data sheet: "

@@ -118,7 +118,4 @@ struct json_object_type {
 bool json_read_object(const struct json *object, const struct json_object_type *type, void *out,
                       struct error_list *errors);
 
-/* The "source" that stands beside the number of that key, NULL if none. */
-const char *json_source(const struct json *object, const char *key);
-
 #endif

@@ -317,11 +317,3 @@ json_read_object(const struct json *object, const struct json_object_type *type,
     }
     return errors->count == faults_before;
 }
-
-const char *
-json_source(const struct json *object, const char *key)
-{
-    const struct json *value = json_member(object, key);
-    const struct json *source = value ? json_member(value, "source") : NULL;
-    return source && source->kind == JSON_KIND_STRING ? source->string : NULL;
-}

@@ -27,7 +27,5 @@ void gemm_cost(const struct device *device, const struct kernel *kernel,
                struct kernel_cost *cost);
 void grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
                        struct kernel_cost *cost);
-void fused_moe_cost(const struct device *device, const struct kernel *kernel,
-                    struct kernel_cost *cost);
 
 #endif

@@ -156,26 +156,6 @@ START_TEST(a_grouped_product_without_rows_is_a_launch)
 }
 END_TEST
 
-/* One expert, 100 rows: gate and up 100 x 100 from depth 100 (2 us), down from depth 50 (1 us),
- * two launches. */
-START_TEST(a_fused_moe_is_two_grouped_products)
-{
-    struct device device = plain_device();
-    struct kernel kernel = {
-        .kind = KERNEL_FUSED_MOE,
-        .dtype = DTYPE_BF16,
-        .fused_moe = {.tokens = 100, .width = 100, .expert_ffn = 50, .experts = 1, .top_k = 1}};
-    struct kernel_cost cost;
-    fused_moe_cost(&device, &kernel, &cost);
-    CHECK_NEAR(cost.seconds_s, 5e-6, 1e-12);
-    CHECK_NEAR(cost.flop, 3e6, 1e-12);
-    CHECK_NEAR(cost.relative_sigma, 0.04, 1e-12);
-    device.gemm.moe_fraction = 0.5;
-    fused_moe_cost(&device, &kernel, &cost);
-    CHECK_NEAR(cost.seconds_s, 8e-6, 1e-12);
-}
-END_TEST
-
 /* 3 x 3 tiles: the triangle with its diagonal has 6, two rounds of four instead of three. */
 START_TEST(a_symmetric_result_needs_its_triangle_only)
 {
@@ -243,7 +223,6 @@ gemm_cost_suite(void)
     tcase_add_test(tests, operands_that_stay_in_cache_are_read_once);
     tcase_add_test(tests, experts_share_one_launch_and_empty_ones_are_free);
     tcase_add_test(tests, a_grouped_product_without_rows_is_a_launch);
-    tcase_add_test(tests, a_fused_moe_is_two_grouped_products);
     tcase_add_test(tests, a_symmetric_result_needs_its_triangle_only);
     tcase_add_test(tests, the_bound_is_what_takes_the_longer_half);
     tcase_add_test(tests, an_exponent_of_one_overlaps_nothing);

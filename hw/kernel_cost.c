@@ -5,6 +5,7 @@
 
 #include "hw/attention_cost.h"
 #include "hw/convolution_cost.h"
+#include "hw/fused_moe_cost.h"
 #include "hw/gemm_cost.h"
 #include "hw/memory_cost.h"
 #include "hw/newton_schulz_cost.h"

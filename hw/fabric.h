@@ -22,7 +22,12 @@
 #include "sim/base/json.h"
 
 enum node_topology { NODE_MESH, NODE_SWITCH };
-enum network_topology { NETWORK_NONE, NETWORK_RAILS_ONLY };
+enum network_topology {
+    NETWORK_NONE,
+    NETWORK_RAILS_ONLY,    /* NIC i of every node on a network of its own, which is rail i */
+    NETWORK_SINGLE_SWITCH, /* all NICs on one switch, or one that acts as such */
+    NETWORK_LEAF_SPINE,    /* all NICs on leaf switches that spines join */
+};
 
 /* How the library moves data between the GPUs of a node: straight to each peer, or along rings
  * (on a mesh as many as a GPU has links, none sharing a directed link with another). */
@@ -63,6 +68,12 @@ struct fabric {
     double packet_payload_bytes;
     double packet_header_bytes; /* everything on the wire that is not payload */
     double nic_efficiency;      /* measured, beside the headers */
+
+    /* Leaf switches and spines: of LEAF_SPINE, and of each rail where leaf_nodes is not 0. */
+    int64_t leaf_nodes;            /* neighbours whose NICs hang on one leaf */
+    int64_t spine_count;           /* each leaf has one link to each spine */
+    double oversubscription_ratio; /* of a leaf: its NICs' line rate over its spine links' */
+    bool is_sprayed; /* each flow over all spines at once; else over one, drawn (ECMP) */
 
     struct fabric_protocol protocols[FABRIC_PROTOCOLS_MAX];
     int protocol_count;

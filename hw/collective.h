@@ -4,13 +4,17 @@
 
 #include "hw/cluster.h"
 #include "hw/collective_kind.h"
+#include "hw/rank_group.h"
 
 /* Bytes as rccl-tests counts them: the whole buffer (all_gather: gathered; reduce_scatter:
  * input; all_to_all: sent by one rank, its own part included). */
 struct collective {
     enum collective_kind kind;
     enum dtype dtype;
-    int64_t ranks; /* members; the same number on each of the nodes */
+    /* Who takes part: the ranks of the group, or, when that has none (.size 0), `ranks` GPUs on
+     * `nodes` nodes, the same ones of each. */
+    struct rank_group group;
+    int64_t ranks;
     int64_t nodes;
     double bytes;
     /* send_recv between two certain ranks, numbered node by node: nodes is then worked out from
@@ -37,8 +41,13 @@ struct collective_cost {
 bool collective_read(const struct json *object, struct collective *collective,
                      struct error_list *errors);
 
-/* False with ERROR_INPUT (ranks that the cluster does not have, nodes that do not divide them)
- * or ERROR_INFEASIBLE (no route). One rank alone costs nothing. */
+/* Where its ranks lie. False with ERROR_INPUT: ranks that the cluster does not have or that are
+ * twice in the group, nodes that do not divide them. Not of a send_recv with certain ends. */
+bool collective_place(const struct cluster *cluster, const struct collective *collective,
+                      struct rank_placement *out, struct error_list *errors);
+
+/* False as collective_place, or with ERROR_INFEASIBLE: no route between two ranks. One rank alone
+ * costs nothing. */
 bool collective_cost(const struct cluster *cluster, const struct collective *collective,
                      struct collective_cost *cost, struct error_list *errors);
 

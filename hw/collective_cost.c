@@ -178,8 +178,8 @@ check_bytes(double bytes, struct error_list *errors)
 }
 
 static bool
-check_group(const struct cluster *cluster, const struct collective *collective,
-            struct error_list *errors)
+place_even(const struct cluster *cluster, const struct collective *collective,
+           struct rank_placement *out, struct error_list *errors)
 {
     long long ranks = collective->ranks, nodes = collective->nodes;
     if (ranks < 1 || nodes < 1 || ranks % nodes != 0)
@@ -191,10 +191,22 @@ check_group(const struct cluster *cluster, const struct collective *collective,
                          "%lld ranks on %lld nodes, but %s has %lld nodes of %lld GPUs", ranks,
                          nodes, cluster->name, (long long)cluster->nodes,
                          (long long)cluster->gpus_per_node);
-    if (collective->kind == COLLECTIVE_SEND_RECV && ranks != 2)
-        return error_add(errors, ERROR_INPUT, "", "send_recv between %lld ranks, wanted 2",
-                         ranks);
+    *out = rank_placement_even(nodes, ranks / nodes);
     return true;
+}
+
+bool
+collective_place(const struct cluster *cluster, const struct collective *collective,
+                 struct rank_placement *out, struct error_list *errors)
+{
+    const struct rank_space space = {cluster->name, cluster->nodes, cluster->gpus_per_node};
+    bool is_placed = collective->group.size != 0
+                         ? rank_group_place(&collective->group, &space, out, errors)
+                         : place_even(cluster, collective, out, errors);
+    if (is_placed && collective->kind == COLLECTIVE_SEND_RECV && out->ranks != 2)
+        return error_add(errors, ERROR_INPUT, "", "send_recv between %lld ranks, wanted 2",
+                         (long long)out->ranks);
+    return is_placed;
 }
 
 static bool
@@ -215,38 +227,34 @@ check_network(const struct cluster *cluster, struct error_list *errors)
                      cluster->name);
 }
 
-/* From and to: GPUs of different nodes and rails, numbered within their nodes. */
+/* From and to: ranks on different nodes and rails. */
 static bool
 check_forwarding(const struct cluster *cluster, int64_t from, int64_t to,
                  struct error_list *errors)
 {
     if (cluster->fabric.forwards_cross_rail)
         return true;
-    return error_add(
-        errors, ERROR_INFEASIBLE, "",
-        "no route from GPU %lld of one node to GPU %lld of another: the rails of %s "
-        "do not meet and nothing forwards from one to another",
-        (long long)from, (long long)to, cluster->name);
+    return error_add(errors, ERROR_INFEASIBLE, "",
+                     "no route from rank %lld to rank %lld: the rails of %s do not meet and "
+                     "nothing forwards from one to another",
+                     (long long)from, (long long)to, cluster->name);
 }
 
-/* Between two certain ranks, or else any two of a node or of a rail. */
+/* Between two certain ranks. */
 static bool
-send_recv_cost(const struct cluster *cluster, const struct collective *collective,
-               struct collective_cost *cost, struct error_list *errors)
+pair_cost(const struct cluster *cluster, const struct collective *collective,
+          struct collective_cost *cost, struct error_list *errors)
 {
     int64_t g = cluster->gpus_per_node, from = collective->from, to = collective->to;
-    bool is_certain = from != to;
-    if (is_certain && (!check_rank(cluster, from, errors) || !check_rank(cluster, to, errors)))
+    if (!check_rank(cluster, from, errors) || !check_rank(cluster, to, errors))
         return false;
-    if (!is_certain && !check_group(cluster, collective, errors))
-        return false;
-    bool crosses_node = is_certain ? from / g != to / g : collective->nodes > 1;
-    bool crosses_rail = is_certain && from % g != to % g;
+    bool crosses_node = from / g != to / g, crosses_rail = from % g != to % g;
     if (crosses_node && !check_network(cluster, errors))
         return false;
-    if (crosses_node && crosses_rail && !check_forwarding(cluster, from % g, to % g, errors))
+    if (crosses_node && crosses_rail && !check_forwarding(cluster, from, to, errors))
         return false;
-    struct ranks_shape shape = {.nodes = crosses_node ? 2 : 1, .gpus = 1, .links = 1};
+    struct ranks_shape shape = {
+        .nodes = crosses_node ? 2 : 1, .gpus = 1, .links = 1, .ranks = 2};
     struct pricing pricing = pricing_of(cluster, COLLECTIVE_SEND_RECV, shape);
     struct collective_offers offers =
         collective_offers_of_send(crosses_node, crosses_rail, collective->bytes);
@@ -254,38 +262,68 @@ send_recv_cost(const struct cluster *cluster, const struct collective *collectiv
     return true;
 }
 
-/* Between groups of the same GPUs of each node. */
+/* An all-to-all meets every pair: of several GPUs a node always some without a common rail. */
+static bool
+check_routes(const struct cluster *cluster, const struct collective *collective,
+             const struct rank_placement *placement, struct error_list *errors)
+{
+    if (placement->nodes == 1)
+        return true;
+    if (!check_network(cluster, errors))
+        return false;
+    if (!placement->keeps_rails)
+        return check_forwarding(cluster, placement->stray_from, placement->stray_to, errors);
+    if (collective->kind != COLLECTIVE_ALL_TO_ALL || placement->gpus == 1)
+        return true;
+    int64_t from = 0, to = cluster->gpus_per_node + 1;
+    if (collective->group.size != 0) {
+        from = rank_group_at(&collective->group, 0);
+        to = rank_group_at(&collective->group, placement->gpus + 1);
+    }
+    return check_forwarding(cluster, from, to, errors);
+}
+
+static struct collective_offers
+offers_of(const struct fabric *fabric, const struct collective *collective,
+          const struct rank_placement *placement, struct ranks_shape shape)
+{
+    enum collective_kind kind = collective->kind;
+    double bytes = collective->bytes;
+    struct collective_offers offers =
+        kind == COLLECTIVE_SEND_RECV
+            ? collective_offers_of_send(placement->nodes > 1, false, bytes)
+        : placement->nodes == 1 ? collective_offers_in_node(fabric, kind, shape, bytes)
+        : placement->gpus == 1  ? collective_offers_on_rail(fabric, kind, shape, bytes)
+                                : collective_offers_on_levels(fabric, kind, shape, bytes);
+    for (int i = 0; i < offers.count && !placement->keeps_rails; i++)
+        offers.schedules[i] = schedule_across_rails(offers.schedules[i]);
+    return offers;
+}
+
 static bool
 group_cost(const struct cluster *cluster, const struct collective *collective,
-           struct collective_cost *cost, struct error_list *errors)
+           const struct rank_placement *placement, struct collective_cost *cost,
+           struct error_list *errors)
 {
     const struct fabric *fabric = &cluster->fabric;
-    if (!check_group(cluster, collective, errors))
+    if (!check_routes(cluster, collective, placement, errors))
         return false;
-    if (collective->ranks == 1)
+    if (placement->ranks == 1)
         return true;
-    int64_t gpus = collective->ranks / collective->nodes;
-    struct ranks_shape shape = {.nodes = (double)collective->nodes,
+    int64_t gpus = placement->gpus;
+    bool uses_links = gpus > 1 || !placement->keeps_rails;
+    struct ranks_shape shape = {.nodes = (double)placement->nodes,
                                 .gpus = (double)gpus,
-                                .links = gpus > 1 ? fabric_links(fabric, gpus) : 0};
+                                .links =
+                                    uses_links ? fabric_links(fabric, gpus > 1 ? gpus : 2) : 0,
+                                .ranks = (double)placement->ranks};
+    if (collective->kind == COLLECTIVE_SEND_RECV)
+        shape.gpus = shape.links = 1;
     struct pricing pricing = pricing_of(cluster, collective->kind, shape);
-    struct collective_offers offers;
-    if (collective->nodes > 1 && !check_network(cluster, errors))
-        return false;
-    if (collective->nodes == 1) {
-        double part = collective->bytes / shape.gpus;
-        pricing.own_bytes =
-            fabric->tunings[collective->kind].own_part_ratio * part / shape.links;
-        offers = collective_offers_in_node(fabric, collective->kind, shape, collective->bytes);
-    } else if (gpus == 1) {
-        offers = collective_offers_on_rail(fabric, collective->kind, shape, collective->bytes);
-    } else {
-        bool crosses_rails = collective->kind == COLLECTIVE_ALL_TO_ALL;
-        if (crosses_rails && !check_forwarding(cluster, 0, 1, errors))
-            return false;
-        offers =
-            collective_offers_on_levels(fabric, collective->kind, shape, collective->bytes);
-    }
+    struct collective_offers offers = offers_of(fabric, collective, placement, shape);
+    if (placement->nodes == 1)
+        pricing.own_bytes = fabric->tunings[collective->kind].own_part_ratio *
+                            collective->bytes / shape.gpus / shape.links;
     fill_cost(&pricing, &offers, cost);
     return true;
 }
@@ -313,14 +351,18 @@ bool
 collective_cost(const struct cluster *cluster, const struct collective *collective,
                 struct collective_cost *cost, struct error_list *errors)
 {
-    bool is_pair = collective->kind == COLLECTIVE_SEND_RECV;
+    bool is_pair =
+        collective->kind == COLLECTIVE_SEND_RECV && collective->from != collective->to;
+    struct rank_placement placement = {.ranks = 2};
     *cost =
         (struct collective_cost){.algorithm = "none", .protocol = "none", .bound = "latency"};
     if (!check_bytes(collective->bytes, errors))
         return false;
-    if (!(is_pair ? send_recv_cost : group_cost)(cluster, collective, cost, errors))
+    if (is_pair ? !pair_cost(cluster, collective, cost, errors)
+                : !collective_place(cluster, collective, &placement, errors) ||
+                      !group_cost(cluster, collective, &placement, cost, errors))
         return false;
-    double factor = collective_bus_factor(collective->kind, collective->ranks);
+    double factor = collective_bus_factor(collective->kind, placement.ranks);
     double total_s = cost->latency_s + cost->transfer_s;
     if (total_s > 0)
         cost->bus_bytes_per_s = factor * collective->bytes / total_s;

@@ -334,12 +334,65 @@ START_TEST(pairs_without_a_route_are_named)
     struct collective send = {
         .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .nodes = 2, .bytes = 1, .from = 1, .to = 10};
     ideal->fabric.forwards_cross_rail = false;
-    check_refused(ideal, all, ERROR_INFEASIBLE, "from GPU 0 of one node to GPU 1 of another");
-    check_refused(ideal, send, ERROR_INFEASIBLE, "from GPU 1 of one node to GPU 2 of another");
+    check_refused(ideal, all, ERROR_INFEASIBLE, "from rank 0 to rank 9");
+    check_refused(ideal, send, ERROR_INFEASIBLE, "from rank 1 to rank 10");
     cost_of(ideal, COLLECTIVE_ALL_REDUCE, 16, 2, 1);
     ideal->fabric.network_topology = NETWORK_NONE;
     all.kind = COLLECTIVE_ALL_GATHER;
     check_refused(ideal, all, ERROR_INFEASIBLE, "no network joins the nodes");
+}
+END_TEST
+
+static struct collective_cost
+group_cost_of(enum collective_kind kind, struct rank_group group, double bytes)
+{
+    struct collective collective = {.kind = kind, .group = group, .bytes = bytes};
+    struct collective_cost cost;
+    ck_assert_msg(collective_cost(ideal, &collective, &cost, &errors), "%s",
+                  errors.items[0].what);
+    return cost;
+}
+
+/* However it is said: GPUs 2, 3 of nodes 0 and 2 cost what any two GPUs of two nodes do, a rail what
+ * another does. */
+START_TEST(a_group_costs_what_its_placement_does)
+{
+    static const int64_t listed[] = {2, 3, 18, 19};
+    const struct rank_group rows = {
+        .first = 2, .size = 2, .stride = 1, .rows = 2, .row_stride = 16};
+    const struct rank_group list = {.size = 4, .list = listed}, rail = {5, 16, 8, 0, 0, NULL};
+    for (int kind = 0; kind < COLLECTIVE_SEND_RECV; kind++) {
+        double even_s = ideal_s((enum collective_kind)kind, 4, 2, 1e9);
+        CHECK_NEAR(group_cost_of((enum collective_kind)kind, rows, 1e9).transfer_s, even_s, 0);
+        CHECK_NEAR(group_cost_of((enum collective_kind)kind, list, 1e9).transfer_s, even_s, 0);
+        CHECK_NEAR(group_cost_of((enum collective_kind)kind, rail, 1e9).transfer_s,
+                   ideal_s((enum collective_kind)kind, 16, 16, 1e9), 0);
+    }
+}
+END_TEST
+
+/* GPUs 0, 9, 18, 27: a ring over 4 nodes whose every step goes by a link to the GPU of the right
+ * rail: 3 parts of 48e9 bytes over links of 48e9 bytes/s, slower than the NICs. */
+START_TEST(a_group_without_a_common_rail_goes_by_links)
+{
+    const struct rank_group astray = {.size = 4, .stride = 9};
+    struct collective_cost cost = group_cost_of(COLLECTIVE_ALL_GATHER, astray, 4 * 48e9);
+    CHECK_NEAR(cost.transfer_s, 3, 1e-15);
+    ck_assert_str_eq(cost.bound, "xgmi");
+    struct collective all = {.kind = COLLECTIVE_ALL_GATHER, .group = astray, .bytes = 1};
+    ideal->fabric.forwards_cross_rail = false;
+    check_refused(ideal, all, ERROR_INFEASIBLE, "from rank 0 to rank 9");
+}
+END_TEST
+
+/* 12 GPUs in a row: eight of one node, four of the next, which join by four rails. Four rings of 11
+ * steps of S / 12 / 4. */
+START_TEST(an_uneven_group_has_the_rails_of_its_smallest_node)
+{
+    const struct rank_group twelve = {.size = 12, .stride = 1};
+    struct collective_cost cost = group_cost_of(COLLECTIVE_ALL_GATHER, twelve, 48 * 48e9);
+    ck_assert(cost.transfer_s >= 11 * 48 / 12.0 / 4);
+    CHECK_NEAR(cost.bus_bytes_per_s, 11.0 / 12 * 48 * 48e9 / cost.transfer_s, 1e-12);
 }
 END_TEST
 
@@ -370,6 +423,9 @@ collective_cost_suite(void)
     tcase_add_test(tests, h200_meets_rows_that_were_held_out);
     tcase_add_test(tests, groups_that_the_cluster_cannot_hold_are_refused);
     tcase_add_test(tests, pairs_without_a_route_are_named);
+    tcase_add_test(tests, a_group_costs_what_its_placement_does);
+    tcase_add_test(tests, a_group_without_a_common_rail_goes_by_links);
+    tcase_add_test(tests, an_uneven_group_has_the_rails_of_its_smallest_node);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -146,7 +146,7 @@ schedule_rail_all_to_all(struct ranks_shape shape, double bytes)
 struct collective_schedule
 schedule_flat_ring_gather(struct ranks_shape shape, double bytes)
 {
-    double p = shape.nodes * shape.gpus;
+    double p = shape.ranks;
     double ring_bytes = (p - 1) / p * bytes / shape.gpus;
     return (struct collective_schedule){
         .algorithm = "flat rings",
@@ -162,11 +162,10 @@ schedule_flat_ring_gather(struct ranks_shape shape, double bytes)
 struct collective_schedule
 schedule_flat_ring_reduce(struct ranks_shape shape, double bytes)
 {
-    double p = shape.nodes * shape.gpus;
     struct collective_schedule rings =
         schedule_gather_twice(schedule_flat_ring_gather(shape, bytes));
     rings.nic_hops = 2 * shape.nodes;
-    rings.link_hops = 2 * (p - 1) - rings.nic_hops;
+    rings.link_hops = 2 * (shape.ranks - 1) - rings.nic_hops;
     return rings;
 }
 
@@ -175,15 +174,23 @@ schedule_flat_ring_reduce(struct ranks_shape shape, double bytes)
 struct collective_schedule
 schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
 {
-    double c = bytes / (shape.nodes * shape.gpus);
+    double c = bytes / shape.ranks;
     return (struct collective_schedule){
         .algorithm = "forwarded to the rail",
         .launches = 1,
         .link_hops = 1,
         .nic_hops = 1,
         .link_bytes = shape.nodes * c * (shape.gpus - 1) / shape.links,
-        .nic_bytes = shape.gpus * (shape.nodes - 1) * c,
+        .nic_bytes = (shape.ranks - shape.gpus) * c,
     };
+}
+
+struct collective_schedule
+schedule_across_rails(struct collective_schedule schedule)
+{
+    schedule.link_hops += schedule.nic_hops;
+    schedule.link_bytes += schedule.nic_bytes;
+    return schedule;
 }
 
 struct collective_schedule

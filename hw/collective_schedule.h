@@ -16,8 +16,9 @@
 /* Numbers of things, as doubles since they only enter formulas. */
 struct ranks_shape {
     double nodes;
-    double gpus;  /* of each node */
+    double gpus;  /* of each node; of the one that has fewest */
     double links; /* of one GPU in its node */
+    double ranks; /* in all: nodes gpus, or more when some node has more */
 };
 
 struct collective_schedule {
@@ -54,6 +55,10 @@ struct collective_schedule schedule_flat_ring_gather(struct ranks_shape shape, d
 struct collective_schedule schedule_flat_ring_reduce(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_forwarded_all_to_all(struct ranks_shape shape,
                                                          double bytes);
+
+/* Where the ranks of neighbouring nodes have no rail in common: what a NIC sends comes to it over
+ * the busiest link of a node as well. */
+struct collective_schedule schedule_across_rails(struct collective_schedule schedule);
 
 /* An all-reduce as a reduce-scatter and the all-gather that mirrors it, in one launch. */
 struct collective_schedule schedule_gather_twice(struct collective_schedule gather);

@@ -3,10 +3,10 @@
 
 #include "sim/base/check_near.h"
 
-static const struct ranks_shape MESH = {.nodes = 1, .gpus = 8, .links = 7};
-static const struct ranks_shape PORT = {.nodes = 1, .gpus = 8, .links = 1};
-static const struct ranks_shape RAIL = {.nodes = 4, .gpus = 1, .links = 0};
-static const struct ranks_shape TWO_NODES = {.nodes = 2, .gpus = 8, .links = 7};
+static const struct ranks_shape MESH = {.nodes = 1, .gpus = 8, .links = 7, .ranks = 8};
+static const struct ranks_shape PORT = {.nodes = 1, .gpus = 8, .links = 1, .ranks = 8};
+static const struct ranks_shape RAIL = {.nodes = 4, .gpus = 1, .links = 0, .ranks = 4};
+static const struct ranks_shape TWO_NODES = {.nodes = 2, .gpus = 8, .links = 7, .ranks = 16};
 
 static void
 check_steps(struct collective_schedule schedule, double link_hops, double nic_hops)

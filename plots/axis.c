@@ -76,6 +76,32 @@ axis_linear(double low, double high, const char *unit, size_t tick_max)
     return axis;
 }
 
+/* Its label is the value alone: "20 µs". */
+static void
+add_log_tick(struct axis *axis, double value, const char *unit)
+{
+    struct axis_tick *tick = &axis->ticks[axis->tick_count++];
+    tick->value = value;
+    int power = axis_prefix_power(value * (1.0 + tick_slack), unit);
+    snprintf(tick->label, sizeof tick->label, "%.4g %s%s", value / pow(1000.0, power),
+             axis_prefix(power), unit);
+}
+
+/* At 1, 2 and 5 times the powers of ten, of a scale that holds less than two of these. */
+static void
+add_fine_log_ticks(struct axis *axis, const char *unit, size_t tick_max)
+{
+    static const double leads[3] = {1.0, 2.0, 5.0};
+    axis->tick_count = 0;
+    for (double exponent = floor(log10(axis->low)); exponent <= log10(axis->high); exponent++)
+        for (int i = 0; i < 3 && axis->tick_count < tick_max; i++) {
+            double value = leads[i] * pow(10.0, exponent);
+            if (value >= axis->low * (1.0 - tick_slack) &&
+                value <= axis->high * (1.0 + tick_slack))
+                add_log_tick(axis, value, unit);
+        }
+}
+
 struct axis
 axis_log(double low, double high, const char *unit, size_t tick_max)
 {
@@ -86,13 +112,55 @@ axis_log(double low, double high, const char *unit, size_t tick_max)
     double stride = 1.0;
     while (floor((last - first) / stride) + 1.0 > (double)tick_max)
         stride += 1.0;
-    for (; first + (double)axis.tick_count * stride <= last; axis.tick_count++) {
-        struct axis_tick *tick = &axis.ticks[axis.tick_count];
-        tick->value = pow(10.0, first + (double)axis.tick_count * stride);
-        int power = axis_prefix_power(tick->value * (1.0 + tick_slack), unit);
-        snprintf(tick->label, sizeof tick->label, "%.4g %s%s", tick->value / pow(1000.0, power),
-                 axis_prefix(power), unit);
-    }
+    for (double exponent = first; exponent <= last; exponent += stride)
+        add_log_tick(&axis, pow(10.0, exponent), unit);
+    if (axis.tick_count < 2)
+        add_fine_log_ticks(&axis, unit, tick_max);
+    return axis;
+}
+
+static void
+add_binary_tick(struct axis *axis, double value, const char *unit)
+{
+    static const char prefixes[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    struct axis_tick *tick = &axis->ticks[axis->tick_count++];
+    size_t power = 0;
+    tick->value = value;
+    if (strcmp(unit, "B") == 0)
+        while (value >= 1024.0 && power + 1 < sizeof prefixes / sizeof *prefixes) {
+            value /= 1024.0;
+            power++;
+        }
+    snprintf(tick->label, sizeof tick->label, "%.15g%s%s%s", value, *unit ? " " : "",
+             prefixes[power], unit);
+}
+
+struct axis
+axis_binary(double low, double high, const char *unit, size_t tick_max)
+{
+    assert(low >= 0.0 && low < high && high <= 0x1p62);
+    assert(tick_max >= 1 && tick_max <= AXIS_TICK_MAX);
+    struct axis axis = {.low = low, .high = high};
+    double step = 1.0;
+    while (floor(high / step) - ceil(low / step) + 1.0 > (double)tick_max)
+        step *= 2.0;
+    for (double value = ceil(low / step) * step; value <= high; value += step)
+        add_binary_tick(&axis, value, unit);
+    return axis;
+}
+
+struct axis
+axis_log_binary(double low, double high, const char *unit, size_t tick_max)
+{
+    assert(low > 0.0 && low < high && high <= 0x1p62);
+    assert(tick_max >= 1 && tick_max <= AXIS_TICK_MAX);
+    struct axis axis = {.low = low, .high = high, .is_log = true};
+    double first = ceil(log2(low) - tick_slack), last = floor(log2(high) + tick_slack);
+    double stride = 1.0;
+    while (floor((last - first) / stride) + 1.0 > (double)tick_max)
+        stride += 1.0;
+    for (double exponent = first; exponent <= last; exponent += stride)
+        add_binary_tick(&axis, exp2(exponent), unit);
     return axis;
 }
 

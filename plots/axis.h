@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { AXIS_TICK_MAX = 7, AXIS_LABEL_MAX = 24, AXIS_UNIT_MAX = 16 };
+enum { AXIS_TICK_MAX = 7, AXIS_LABEL_MAX = 48, AXIS_UNIT_MAX = 16 };
 
 struct axis_tick {
     double value;
@@ -25,9 +25,15 @@ struct axis {
  * none. Seconds take no prefix above 1, nothing else one below. */
 struct axis axis_linear(double low, double high, const char *unit, size_t tick_max);
 
-/* Ticks at powers of ten, or of the power of ten that leaves tick_max of them. Asserts that
- * 0 < low < high are finite. */
+/* Ticks at powers of ten, or of the power of ten that leaves tick_max of them; where fewer than
+ * two lie within, at 1, 2 and 5 times powers of ten. Asserts that 0 < low < high are finite. */
 struct axis axis_log(double low, double high, const char *unit, size_t tick_max);
+
+/* For sizes that people double: ticks at multiples of a power of two ("1024", "2048", ...), of a
+ * log scale at powers of two. Labels are whole numbers without prefix or, of the unit "B", with a
+ * binary one ("64 KiB"). Asserts that 0 <= low < high <= 2^62, of a log scale 0 < low. */
+struct axis axis_binary(double low, double high, const char *unit, size_t tick_max);
+struct axis axis_log_binary(double low, double high, const char *unit, size_t tick_max);
 
 /* 0 at low, 1 at high, beyond them outside. */
 double axis_fraction(const struct axis *axis, double value);

@@ -88,6 +88,41 @@ START_TEST(any_range_gives_at_most_seven_ticks_within_it)
 }
 END_TEST
 
+/* 1024 to 8192 in at most 7: by 1024 there would be eight, so 2048, 4096, 6144, 8192. */
+START_TEST(a_binary_scale_counts_in_powers_of_two)
+{
+    struct axis axis = axis_binary(1024, 8192, "", 7);
+    ck_assert_uint_eq(axis.tick_count, 4);
+    ck_assert_str_eq(axis.ticks[0].label, "2048");
+    ck_assert_str_eq(axis.ticks[3].label, "8192");
+    CHECK_NEAR(axis_fraction(&axis, 2048), 1.0 / 7, 1e-12);
+}
+END_TEST
+
+/* 2^10 to 2^34 in at most 7: every fourth power, 2^10, 2^14, ... 2^34. */
+START_TEST(a_binary_log_scale_takes_binary_prefixes_of_bytes_alone)
+{
+    struct axis bytes = axis_log_binary(1024, 0x1p34, "B", 7);
+    ck_assert_uint_eq(bytes.tick_count, 7);
+    ck_assert_str_eq(bytes.ticks[0].label, "1 KiB");
+    ck_assert_str_eq(bytes.ticks[1].label, "16 KiB");
+    ck_assert_str_eq(bytes.ticks[6].label, "16 GiB");
+    struct axis widths = axis_log_binary(512, 2048, "", 7);
+    ck_assert_uint_eq(widths.tick_count, 3);
+    ck_assert_str_eq(widths.ticks[2].label, "2048");
+    CHECK_NEAR(axis_fraction(&widths, 1024), 0.5, 1e-12);
+}
+END_TEST
+
+START_TEST(a_log_scale_under_a_decade_has_ticks_between)
+{
+    struct axis axis = axis_log(0.9e-5, 7e-5, "s", 7);
+    ck_assert_uint_eq(axis.tick_count, 3);
+    ck_assert_str_eq(axis.ticks[0].label, "10 µs");
+    ck_assert_str_eq(axis.ticks[2].label, "50 µs");
+}
+END_TEST
+
 Suite *
 axis_suite(void)
 {
@@ -100,6 +135,9 @@ axis_suite(void)
     tcase_add_test(tests, zero_is_never_written_as_minus_zero);
     tcase_add_test(tests, log_ticks_stand_at_powers_of_ten);
     tcase_add_test(tests, any_range_gives_at_most_seven_ticks_within_it);
+    tcase_add_test(tests, a_binary_scale_counts_in_powers_of_two);
+    tcase_add_test(tests, a_binary_log_scale_takes_binary_prefixes_of_bytes_alone);
+    tcase_add_test(tests, a_log_scale_under_a_decade_has_ticks_between);
     suite_add_tcase(suite, tests);
     return suite;
 }

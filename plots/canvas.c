@@ -117,6 +117,36 @@ canvas_quad(struct canvas *canvas, const struct canvas_point corners[4], uint32_
     memcpy(item->shape.points, corners, sizeof item->shape.points);
 }
 
+static void
+add_path(struct canvas *canvas, enum display_kind kind, struct canvas_path path, uint32_t rgb)
+{
+    path.points = arena_copy(canvas->arena, path.points, path.count * sizeof *path.points);
+    add(canvas, kind, rgb)->shape.path = path;
+}
+
+void
+canvas_curve(struct canvas *canvas, struct canvas_path path, double line_pt, uint32_t rgb)
+{
+    if (path.count < 2)
+        return;
+    add_path(canvas, DISPLAY_CURVE, path, rgb);
+    canvas->list.items[canvas->list.count - 1].line_pt = line_pt;
+}
+
+void
+canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb)
+{
+    if (path.count >= 3)
+        add_path(canvas, DISPLAY_POLYGON, path, rgb);
+}
+
+void
+canvas_dot(struct canvas *canvas, struct canvas_point centre, double radius_pt, uint32_t rgb)
+{
+    assert(isfinite(centre.x_pt) && isfinite(centre.y_pt));
+    add(canvas, DISPLAY_DOT, rgb)->shape.dot = (struct display_dot){centre, radius_pt};
+}
+
 void
 canvas_clip(struct canvas *canvas, struct canvas_box box)
 {
@@ -270,6 +300,18 @@ dump_points(struct text *out, const char *name, const struct display_item *item)
 }
 
 static void
+dump_path(struct text *out, const char *name, const struct display_item *item)
+{
+    const struct canvas_path *path = &item->shape.path;
+    text_format(out, "%s", name);
+    for (size_t i = 0; i < path->count; i++)
+        text_format(out, " %.2f,%.2f", path->points[i].x_pt, path->points[i].y_pt);
+    text_format(out, " #%06X", item->rgb);
+    if (item->kind == DISPLAY_CURVE)
+        text_format(out, " %.2f", item->line_pt);
+}
+
+static void
 dump_text(struct text *out, const struct display_item *item)
 {
     const struct display_text *text = &item->shape.text;
@@ -298,6 +340,16 @@ dump_item(struct text *out, const struct display_item *item)
         break;
     case DISPLAY_QUAD:
         dump_points(out, "quad", item);
+        break;
+    case DISPLAY_CURVE:
+        dump_path(out, "curve", item);
+        break;
+    case DISPLAY_POLYGON:
+        dump_path(out, "polygon", item);
+        break;
+    case DISPLAY_DOT:
+        text_format(out, "dot %.2f,%.2f %.2f #%06X", item->shape.dot.centre.x_pt,
+                    item->shape.dot.centre.y_pt, item->shape.dot.radius_pt, item->rgb);
         break;
     case DISPLAY_TEXT:
         dump_text(out, item);

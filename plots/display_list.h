@@ -10,6 +10,9 @@ enum display_kind {
     DISPLAY_OUTLINE,
     DISPLAY_LINE,
     DISPLAY_QUAD,
+    DISPLAY_CURVE,
+    DISPLAY_POLYGON,
+    DISPLAY_DOT,
     DISPLAY_TEXT,
     DISPLAY_CLIP,
     DISPLAY_UNCLIP,
@@ -23,6 +26,11 @@ struct display_text {
     struct canvas_box ink; /* what it covers */
 };
 
+struct display_dot {
+    struct canvas_point centre;
+    double radius_pt;
+};
+
 struct display_item {
     enum display_kind kind;
     uint32_t rgb;
@@ -30,6 +38,8 @@ struct display_item {
     union {
         struct canvas_box box;
         struct canvas_point points[4]; /* line: 2, quad: 4 */
+        struct canvas_path path;       /* curve, polygon */
+        struct display_dot dot;
         struct display_text text;
     } shape;
 };

@@ -170,6 +170,29 @@ draw_hatches(cairo_t *cairo, const struct display_item *items, size_t count)
     return run;
 }
 
+/* Dots of one colour and size that follow each other are one path of points, each of which the
+ * round end of its line makes a disc: a tenth of the file that arcs would take. */
+static size_t
+draw_dots(cairo_t *cairo, const struct display_item *items, size_t count)
+{
+    size_t run = 0;
+    double radius_pt = items[0].shape.dot.radius_pt;
+    for (; run < count && items[run].kind == DISPLAY_DOT && items[run].rgb == items[0].rgb &&
+           items[run].shape.dot.radius_pt == radius_pt;
+         run++) {
+        const struct canvas_point *centre = &items[run].shape.dot.centre;
+        cairo_move_to(cairo, centre->x_pt, centre->y_pt);
+        cairo_line_to(cairo, centre->x_pt, centre->y_pt);
+    }
+    set_source(cairo, items[0].rgb);
+    cairo_save(cairo);
+    cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_width(cairo, 2 * radius_pt);
+    cairo_stroke(cairo);
+    cairo_restore(cairo);
+    return run;
+}
+
 static void
 draw_outline(cairo_t *cairo, const struct display_item *item)
 {
@@ -237,6 +260,25 @@ draw_quad(cairo_t *cairo, const struct display_item *item)
 }
 
 static void
+draw_path(cairo_t *cairo, const struct display_item *item)
+{
+    const struct canvas_path *path = &item->shape.path;
+    for (size_t i = 0; i < path->count; i++)
+        cairo_line_to(cairo, path->points[i].x_pt, path->points[i].y_pt);
+    set_source(cairo, item->rgb);
+    if (item->kind == DISPLAY_POLYGON) {
+        cairo_fill(cairo);
+        return;
+    }
+    cairo_save(cairo);
+    cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
+    cairo_set_line_width(cairo, item->line_pt);
+    cairo_stroke(cairo);
+    cairo_restore(cairo);
+}
+
+static void
 draw_text(cairo_t *cairo, const struct render_fonts *fonts, const struct display_item *item)
 {
     const struct display_text *text = &item->shape.text;
@@ -252,8 +294,13 @@ draw_item(cairo_t *cairo, const struct render_fonts *fonts, const struct display
           bool is_dots)
 {
     switch (item->kind) {
-    case DISPLAY_FILL: /* in runs, by draw_fills and draw_hatches */
+    case DISPLAY_FILL: /* in runs, by draw_fills, draw_hatches and draw_dots */
     case DISPLAY_HATCH:
+    case DISPLAY_DOT:
+        break;
+    case DISPLAY_CURVE:
+    case DISPLAY_POLYGON:
+        draw_path(cairo, item);
         break;
     case DISPLAY_OUTLINE:
         draw_outline(cairo, item);
@@ -293,6 +340,8 @@ draw_list(cairo_surface_t *surface, const struct display_list *list,
             i += draw_fills(cairo, item, list->count - i);
         else if (item->kind == DISPLAY_HATCH)
             i += draw_hatches(cairo, item, list->count - i);
+        else if (item->kind == DISPLAY_DOT)
+            i += draw_dots(cairo, item, list->count - i);
         else
             draw_item(cairo, fonts, &list->items[i++], is_dots);
     }

@@ -4,23 +4,14 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
+#include "plots/page.h"
 #include "plots/panel.h"
 #include "plots/spread.h"
 #include "plots/strip.h"
 
-static const double margin_pt = 15.0;
-static const double narrow_page_pt = 360.0;
-static const double subtitle_leading_pt = 12.0;
-static const double legend_leading_pt = 13.0;
-static const double swatch_pt = 7.5;
-static const double swatch_gap_pt = 4.0; /* to its name */
-static const double legend_gap_pt = 14.0;
 static const double phases_pt = 18.0;
 static const double zoom_gap_pt = 24.0; /* between the first axis and the enlarged rows */
-static const double footer_pt = 14.0;
-static const double section_gap_pt = 8.0;
 static const double pitch_low_pt = 3.0; /* of a row: more rows than that make the page longer */
 static const double pitch_good_pt =
     24.0; /* as far as rows of it are at most rows_good_pt high */
@@ -29,75 +20,12 @@ static const double pitch_max_pt = 56.0;
 
 struct sheet {
     const struct timeline *timeline;
-    struct canvas *canvas;
+    struct page page;
     struct arena *arena;
-    double width_pt;
-    double y_pt; /* how far down has been drawn */
     double pitch_pt;
     double left_pt, right_pt; /* of the rows */
     const struct strip *strip;
 };
-
-static double
-content_width_pt(const struct sheet *sheet)
-{
-    return sheet->width_pt - 2 * margin_pt;
-}
-
-/* How much of the text one line holds, ended at a space, best after a separating dot: 0 when
- * not even the first word fits. */
-static size_t
-line_length(const struct sheet *sheet, const struct canvas_font *font, const char *text)
-{
-    const double full_enough = 0.6;
-    size_t length = strlen(text), words = 0, parts = 0;
-    for (size_t i = 1; i <= length; i++) {
-        if (text[i] != ' ' && text[i] != '\0')
-            continue;
-        const char *line = arena_format(sheet->arena, "%.*s", (int)i, text);
-        if (canvas_text_width_pt(sheet->canvas, font, line) > content_width_pt(sheet))
-            break;
-        words = i;
-        if (i >= 2 && memcmp(text + i - 2, "·", 2) == 0)
-            parts = i;
-    }
-    bool is_cut = words < length && (double)parts > full_enough * (double)words;
-    return is_cut ? parts : words;
-}
-
-/* Words in lines of the page's width, four at most, the last one cut. */
-static void
-draw_paragraph(struct sheet *sheet, const struct canvas_font *font, const char *text,
-               double leading_pt)
-{
-    const int line_max = 4;
-    for (int line = 1; text != NULL && *text != '\0' && line <= line_max; line++) {
-        size_t length = line_length(sheet, font, text);
-        bool is_last = line == line_max || length == 0;
-        const char *shown =
-            is_last ? canvas_text_cut(sheet->canvas, font, text, content_width_pt(sheet))
-                    : arena_format(sheet->arena, "%.*s", (int)length, text);
-        sheet->y_pt += leading_pt;
-        canvas_text(sheet->canvas, (struct canvas_point){margin_pt, sheet->y_pt}, font, shown);
-        if (is_last || text[length] == '\0')
-            break;
-        text += length + 1;
-    }
-}
-
-static void
-draw_titles(struct sheet *sheet)
-{
-    bool is_narrow = sheet->width_pt < narrow_page_pt;
-    const struct canvas_font title = {is_narrow ? STYLE_NARROW_TITLE_PT : STYLE_TITLE_PT, true,
-                                      STYLE_INK, CANVAS_LEFT};
-    const struct canvas_font subtitle = {STYLE_SUBTITLE_PT, false, STYLE_QUIET, CANVAS_LEFT};
-    sheet->y_pt = margin_pt - 4.0;
-    draw_paragraph(sheet, &title, sheet->timeline->title, 1.3 * title.size_pt);
-    sheet->y_pt += 2.0;
-    draw_paragraph(sheet, &subtitle, sheet->timeline->subtitle, subtitle_leading_pt);
-    sheet->y_pt += section_gap_pt;
-}
 
 static void
 draw_swatch(struct canvas *canvas, struct canvas_box box, enum style_slot slot)
@@ -114,18 +42,9 @@ draw_swatch(struct canvas *canvas, struct canvas_box box, enum style_slot slot)
 static double
 draw_legend_entry(struct sheet *sheet, double x_pt, enum style_slot slot, const char *name)
 {
-    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_LEFT};
-    double lead = swatch_pt + swatch_gap_pt;
-    name = canvas_text_cut(sheet->canvas, &font, name, content_width_pt(sheet) - lead);
-    double width = lead + canvas_text_width_pt(sheet->canvas, &font, name);
-    if (x_pt > margin_pt && x_pt + width > sheet->width_pt - margin_pt) {
-        x_pt = margin_pt;
-        sheet->y_pt += legend_leading_pt;
-    }
-    struct canvas_box box = {x_pt, sheet->y_pt - swatch_pt + 0.8, swatch_pt, swatch_pt};
-    draw_swatch(sheet->canvas, box, slot);
-    canvas_text(sheet->canvas, (struct canvas_point){x_pt + lead, sheet->y_pt}, &font, name);
-    return x_pt + width + legend_gap_pt;
+    struct canvas_box swatch = page_draw_legend_name(&sheet->page, x_pt, name, &x_pt);
+    draw_swatch(sheet->page.canvas, swatch, slot);
+    return x_pt;
 }
 
 /* The note after the last entry, on a line of its own if it must. */
@@ -133,14 +52,11 @@ static void
 draw_legend_note(struct sheet *sheet, double x_pt)
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_LEFT};
-    const char *note = canvas_text_cut(sheet->canvas, &font, sheet->timeline->legend_note,
-                                       content_width_pt(sheet));
-    double width = canvas_text_width_pt(sheet->canvas, &font, note);
-    if (x_pt > margin_pt && x_pt + width > sheet->width_pt - margin_pt) {
-        x_pt = margin_pt;
-        sheet->y_pt += legend_leading_pt;
-    }
-    canvas_text(sheet->canvas, (struct canvas_point){x_pt, sheet->y_pt}, &font, note);
+    const struct canvas *canvas = sheet->page.canvas;
+    const char *note = canvas_text_cut(canvas, &font, sheet->timeline->legend_note,
+                                       page_content_width_pt(&sheet->page));
+    x_pt = page_legend_x_pt(&sheet->page, x_pt, canvas_text_width_pt(canvas, &font, note));
+    canvas_text(sheet->page.canvas, (struct canvas_point){x_pt, sheet->page.y_pt}, &font, note);
 }
 
 /* The slots that are seen, in the order of the palette, then what a frame means. */
@@ -149,14 +65,14 @@ draw_legend(struct sheet *sheet)
 {
     const struct timeline *timeline = sheet->timeline;
     bool is_used[STYLE_SLOT_COUNT] = {false}, has_critical = false;
-    double x_pt = margin_pt;
+    double x_pt = PAGE_MARGIN_PT;
     for (size_t i = 0; i < timeline->span_count; i++) {
         is_used[timeline->spans[i].slot] = true;
         has_critical = has_critical || timeline->spans[i].is_critical;
     }
     if (timeline->span_count == 0)
         return;
-    sheet->y_pt += legend_leading_pt - 4.0;
+    sheet->page.y_pt += PAGE_LEGEND_LEADING_PT - 4.0;
     for (int slot = 0; slot < STYLE_SLOT_COUNT; slot++) {
         const char *name = timeline->slot_names[slot];
         if (is_used[slot])
@@ -168,7 +84,7 @@ draw_legend(struct sheet *sheet)
         x_pt = draw_legend_entry(sheet, x_pt, STYLE_SLOT_COUNT, "critical path");
     if (timeline->legend_note != NULL)
         draw_legend_note(sheet, x_pt);
-    sheet->y_pt += section_gap_pt;
+    sheet->page.y_pt += PAGE_SECTION_GAP_PT;
 }
 
 /* The part of a phase that the panel shows; false for none. */
@@ -238,8 +154,9 @@ draw_phase_names(struct sheet *sheet, struct phase_label *names, struct spread_l
                          !names_are_near(names, labels, count)))
         count = drop_shortest(names, labels, count);
     for (size_t i = 0; i < count; i++)
-        canvas_text(sheet->canvas, (struct canvas_point){labels[i].centre, sheet->y_pt + 8.0},
-                    &font, names[i].text);
+        canvas_text(sheet->page.canvas,
+                    (struct canvas_point){labels[i].centre, sheet->page.y_pt + 8.0}, &font,
+                    names[i].text);
 }
 
 /* Names of the phases above the first panel, each over its bracket or as near as may be. */
@@ -255,11 +172,11 @@ draw_phases(struct sheet *sheet, const struct panel *panel)
         double ends_pt[2];
         if (!phase_ends(panel, &timeline->phases[i], ends_pt))
             continue;
-        draw_bracket(sheet->canvas, ends_pt, sheet->y_pt + 12.0);
+        draw_bracket(sheet->page.canvas, ends_pt, sheet->page.y_pt + 12.0);
         names[used] = (struct phase_label){timeline->phases[i].label, ends_pt[1] - ends_pt[0]};
         labels[used] = (struct spread_label){
             .wanted = (ends_pt[0] + ends_pt[1]) / 2,
-            .width = canvas_text_width_pt(sheet->canvas, &font, names[used].text)};
+            .width = canvas_text_width_pt(sheet->page.canvas, &font, names[used].text)};
         used++;
     }
     draw_phase_names(sheet, names, labels, used);
@@ -284,11 +201,11 @@ static double
 fixed_height_pt(const struct sheet *sheet)
 {
     const struct timeline *timeline = sheet->timeline;
-    double height = panel_count(timeline) * (double)PANEL_AXIS_PT + margin_pt;
+    double height = panel_count(timeline) * (double)PANEL_AXIS_PT + PAGE_MARGIN_PT;
     height += timeline->phase_count > 0 ? phases_pt : 0.0;
     height += has_zoom(timeline) ? zoom_gap_pt : 0.0;
-    height += sheet->strip != NULL ? strip_height_pt(sheet->strip) + section_gap_pt : 0.0;
-    height += timeline->footer != NULL ? footer_pt : 0.0;
+    height += sheet->strip != NULL ? strip_height_pt(sheet->strip) + PAGE_SECTION_GAP_PT : 0.0;
+    height += timeline->footer != NULL ? PAGE_FOOTER_PT : 0.0;
     return height;
 }
 
@@ -297,31 +214,32 @@ static void
 settle_height(struct sheet *sheet, double page_height_pt)
 {
     double rows = fmax(1.0, (double)sheet->timeline->row_count) * panel_count(sheet->timeline);
-    double taken = sheet->y_pt + fixed_height_pt(sheet);
+    double taken = sheet->page.y_pt + fixed_height_pt(sheet);
     double low = fmax(pitch_low_pt, fmin(pitch_good_pt, rows_good_pt / rows));
     sheet->pitch_pt = fmax(low, fmin(pitch_max_pt, (page_height_pt - taken) / rows));
-    canvas_set_size(sheet->canvas, sheet->width_pt, taken + rows * sheet->pitch_pt);
+    canvas_set_size(sheet->page.canvas, sheet->page.width_pt, taken + rows * sheet->pitch_pt);
 }
 
 /* The rows' left and right end on whole dots; a page too narrow for its labels cuts them. */
 static void
 settle_width(struct sheet *sheet)
 {
-    double gutter = panel_gutter_pt(sheet->timeline, sheet->canvas, sheet->pitch_pt);
+    double gutter = panel_gutter_pt(sheet->timeline, sheet->page.canvas, sheet->pitch_pt);
     double narrowest = 52.0; /* "time (ms)" stands there too */
-    gutter = fmin(fmax(gutter, narrowest), content_width_pt(sheet) / 3);
-    sheet->left_pt = ceil((margin_pt + gutter) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
-    sheet->right_pt = floor((sheet->width_pt - margin_pt) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
+    gutter = fmin(fmax(gutter, narrowest), page_content_width_pt(&sheet->page) / 3);
+    sheet->left_pt = ceil((PAGE_MARGIN_PT + gutter) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
+    sheet->right_pt =
+        floor((sheet->page.width_pt - PAGE_MARGIN_PT) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
 }
 
 static struct panel
 next_panel(struct sheet *sheet, const struct panel_source *source)
 {
-    struct panel panel = {.source = source, .margin_pt = margin_pt};
+    struct panel panel = {.source = source, .margin_pt = PAGE_MARGIN_PT};
     double rows = fmax(1.0, (double)sheet->timeline->row_count);
-    panel.rows = (struct canvas_box){sheet->left_pt, sheet->y_pt,
+    panel.rows = (struct canvas_box){sheet->left_pt, sheet->page.y_pt,
                                      sheet->right_pt - sheet->left_pt, rows * sheet->pitch_pt};
-    sheet->y_pt += panel.rows.height_pt + PANEL_AXIS_PT;
+    sheet->page.y_pt += panel.rows.height_pt + PANEL_AXIS_PT;
     return panel;
 }
 
@@ -356,10 +274,10 @@ draw_zoom_title(const struct sheet *sheet, const struct panel *part)
     const char *title = sheet->timeline->zoom_title;
     double width = (part->rows.width_pt) * 0.9;
     if (title != NULL)
-        canvas_text(sheet->canvas,
+        canvas_text(sheet->page.canvas,
                     (struct canvas_point){part->rows.x_pt + part->rows.width_pt / 2,
                                           part->rows.y_pt - 6.0},
-                    &font, canvas_text_cut(sheet->canvas, &font, title, width));
+                    &font, canvas_text_cut(sheet->page.canvas, &font, title, width));
 }
 
 static void
@@ -367,38 +285,27 @@ draw_panels(struct sheet *sheet)
 {
     const struct timeline *timeline = sheet->timeline;
     struct panel_source source = panel_source_new(sheet->arena, timeline);
-    double phases_top = sheet->y_pt;
-    sheet->y_pt += timeline->phase_count > 0 ? phases_pt : 0.0;
+    double phases_top = sheet->page.y_pt;
+    sheet->page.y_pt += timeline->phase_count > 0 ? phases_pt : 0.0;
     struct panel whole = next_panel(sheet, &source);
     whole.end_ps = timeline->end_ps > 0 ? timeline->end_ps : 1;
     whole.has_end_label = true;
     if (has_zoom(timeline)) {
-        sheet->y_pt += zoom_gap_pt;
+        sheet->page.y_pt += zoom_gap_pt;
         struct panel part = next_panel(sheet, &source);
         part.start_ps = timeline->zoom_start_ps;
         part.end_ps = timeline->zoom_end_ps;
-        draw_guide(&whole, &part, sheet->canvas);
-        panel_draw(&whole, sheet->canvas);
-        draw_window(&whole, &part, sheet->canvas);
+        draw_guide(&whole, &part, sheet->page.canvas);
+        panel_draw(&whole, sheet->page.canvas);
+        draw_window(&whole, &part, sheet->page.canvas);
         draw_zoom_title(sheet, &part);
-        panel_draw(&part, sheet->canvas);
+        panel_draw(&part, sheet->page.canvas);
     } else
-        panel_draw(&whole, sheet->canvas);
-    double below = sheet->y_pt;
-    sheet->y_pt = phases_top;
+        panel_draw(&whole, sheet->page.canvas);
+    double below = sheet->page.y_pt;
+    sheet->page.y_pt = phases_top;
     draw_phases(sheet, &whole);
-    sheet->y_pt = below;
-}
-
-static void
-draw_footer(struct sheet *sheet)
-{
-    const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
-    const char *footer = sheet->timeline->footer;
-    struct canvas_point at = {margin_pt, canvas_height_pt(sheet->canvas) - margin_pt + 3.0};
-    if (footer != NULL)
-        canvas_text(sheet->canvas, at, &font,
-                    canvas_text_cut(sheet->canvas, &font, footer, content_width_pt(sheet)));
+    sheet->page.y_pt = below;
 }
 
 void
@@ -406,17 +313,15 @@ timeline_draw(const struct timeline *timeline, const struct style_page *page,
               struct canvas *canvas)
 {
     struct sheet sheet = {.timeline = timeline,
-                          .canvas = canvas,
-                          .arena = canvas_arena(canvas),
-                          .width_pt = page->width_pt};
-    canvas_set_title(canvas, timeline->title);
-    draw_titles(&sheet);
+                          .page = {.canvas = canvas, .width_pt = page->width_pt},
+                          .arena = canvas_arena(canvas)};
+    page_draw_titles(&sheet.page, timeline->title, timeline->subtitle);
     draw_legend(&sheet);
-    sheet.strip = strip_new(timeline, content_width_pt(&sheet), canvas);
+    sheet.strip = strip_new(timeline, page_content_width_pt(&sheet.page), canvas);
     settle_height(&sheet, page->height_pt);
     settle_width(&sheet);
     draw_panels(&sheet);
-    sheet.y_pt += section_gap_pt;
-    strip_draw(sheet.strip, (struct canvas_point){margin_pt, sheet.y_pt}, canvas);
-    draw_footer(&sheet);
+    sheet.page.y_pt += PAGE_SECTION_GAP_PT;
+    strip_draw(sheet.strip, (struct canvas_point){PAGE_MARGIN_PT, sheet.page.y_pt}, canvas);
+    page_draw_footer(&sheet.page, timeline->footer);
 }

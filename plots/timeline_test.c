@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plots/check_texts.h"
 #include "sim/base/check_near.h"
 
 Suite *timeline_suite(void);
@@ -38,15 +39,15 @@ static const int64_t ms_in_ps = 1000000000;
 
 static const char small_dump[] = "canvas 480.00 159.20\n"
                                  "text 15.00 29.20 #1A1A1A 14.0 bold 'Small'\n"
-                                 "fill 15.00 41.50 7.50 7.50 #0072B2\n"
                                  "text 26.50 48.20 #1A1A1A 8.0 'forward compute'\n"
-                                 "fill 109.01 41.50 7.50 7.50 #003F63\n"
+                                 "fill 15.00 41.50 7.50 7.50 #0072B2\n"
                                  "text 120.51 48.20 #1A1A1A 8.0 'backward compute'\n"
-                                 "fill 211.03 41.50 7.50 7.50 #E69F00\n"
+                                 "fill 109.01 41.50 7.50 7.50 #003F63\n"
                                  "text 222.53 48.20 #1A1A1A 8.0 'data-parallel communication'\n"
+                                 "fill 211.03 41.50 7.50 7.50 #E69F00\n"
+                                 "text 363.11 48.20 #1A1A1A 8.0 'critical path'\n"
                                  "fill 351.61 41.50 7.50 7.50 #FFFFFF\n"
                                  "outline 351.61 41.50 7.50 7.50 #1A1A1A 0.75\n"
-                                 "text 363.11 48.20 #1A1A1A 8.0 'critical path'\n"
                                  "fill 67.12 76.50 397.88 19.12 #F4F4F4\n"
                                  "fill 67.12 100.50 397.88 19.12 #F4F4F4\n"
                                  "line 67.12,74.20 67.12,122.20 #DDDDDD 0.50\n"
@@ -114,32 +115,6 @@ START_TEST(a_small_timeline_is_drawn_to_scale)
     ck_assert_str_eq(dump.bytes, small_dump);
 }
 END_TEST
-
-static bool
-boxes_overlap(const struct canvas_box *a, const struct canvas_box *b)
-{
-    return a->x_pt < b->x_pt + b->width_pt && b->x_pt < a->x_pt + a->width_pt &&
-           a->y_pt < b->y_pt + b->height_pt && b->y_pt < a->y_pt + a->height_pt;
-}
-
-/* Every text lies on the page, is large enough and touches no other. */
-static void
-check_texts(void)
-{
-    struct canvas_box box, other;
-    double size_pt = 0.0, other_size_pt = 0.0;
-    for (size_t i = 0; canvas_text_box(canvas, i, &box, &size_pt); i++) {
-        ck_assert(size_pt >= 7.0);
-        ck_assert_msg(box.x_pt >= 0.0 && box.x_pt + box.width_pt <= canvas_width_pt(canvas) &&
-                          box.y_pt >= 0.0 &&
-                          box.y_pt + box.height_pt <= canvas_height_pt(canvas),
-                      "text %zu leaves the page", i);
-        for (size_t k = 0; k < i; k++) {
-            canvas_text_box(canvas, k, &other, &other_size_pt);
-            ck_assert_msg(!boxes_overlap(&box, &other), "texts %zu and %zu overlap", k, i);
-        }
-    }
-}
 
 static unsigned
 draw_number(uint64_t *seed, unsigned below)
@@ -224,7 +199,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     uint64_t seed = (uint64_t)_i + 1;
     struct timeline timeline = random_timeline(&seed);
     timeline_draw(&timeline, pages[_i % 4], canvas);
-    check_texts();
+    check_texts(canvas);
 }
 END_TEST
 
@@ -320,7 +295,7 @@ START_TEST(nothing_at_all_is_still_a_picture)
     struct error_list errors = {0};
     struct text png = text_new(arena);
     timeline_draw(&(struct timeline){.title = "Nothing ran"}, &STYLE_PAGE_SINGLE, canvas);
-    check_texts();
+    check_texts(canvas);
     ck_assert(canvas_write(canvas, "x.png", &png, &errors));
 }
 END_TEST

@@ -1,0 +1,84 @@
+/* Curves over one quantity, each with its uncertainty as a band and with what was measured as
+ * points on it.
+ *
+ *      title: what the picture shows
+ *      subtitle: of what
+ *      ── predicted  ▒ one standard deviation  ● measured
+ *      TFLOP/s      | 2 waves     | 3
+ *      600   ╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲  m = 4096
+ *      400 ╱  ╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱╲╱    m = 1024
+ *      200
+ *        1024 ── 2048 ── 3072 ── 4096
+ *                     n
+ *      footer
+ *
+ * Drawn as a timeline is: canvas_new, line_chart_draw, canvas_write, text_write_file,
+ * canvas_free. */
+#ifndef PLOTS_LINE_CHART_H
+#define PLOTS_LINE_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plots/canvas.h"
+#include "plots/style.h"
+
+enum line_chart_scale {
+    LINE_CHART_LINEAR,
+    LINE_CHART_LOG,
+    LINE_CHART_BINARY,     /* linear, ticks as sizes that people double: 1024, 2048 */
+    LINE_CHART_LOG_BINARY, /* doublings: "1 KiB", "2 KiB" of the unit "B" */
+};
+
+struct line_chart_axis {
+    const char *name; /* "n, columns"; of y, NULL: the unit alone */
+    const char *unit; /* SI: "FLOP/s", "s"; "" for none */
+    enum line_chart_scale scale;
+};
+
+/* A point of a curve; values of a log scale are positive, all are finite. */
+struct line_chart_vertex {
+    double x, y;
+    double low, high; /* the band's edges; both y where there is none */
+};
+
+struct line_chart_point {
+    double x, y;
+};
+
+struct line_chart_series {
+    const char *label;                     /* at the curve's end; NULL for none */
+    const struct line_chart_vertex *curve; /* by ascending x */
+    size_t vertex_count;
+    const struct line_chart_point *points;
+    size_t point_count;
+};
+
+/* A place of x that means something: a light upright line, its label beside it at the top where
+ * there is room. By ascending x. */
+struct line_chart_mark {
+    double x;
+    const char *label; /* may be NULL */
+};
+
+struct line_chart {
+    const char *title;    /* the finding */
+    const char *subtitle; /* the set-up; may be NULL */
+    const char *footer;   /* the source; may be NULL */
+    struct line_chart_axis x, y;
+    const struct line_chart_series *series; /* the first is drawn over the others */
+    size_t series_count;
+    const struct line_chart_mark *marks;
+    size_t mark_count;
+    const char *curve_name, *band_name, *point_name; /* in the legend; NULL: not there */
+};
+
+/* Draws and sets the canvas's size to the page's. A linear y begins at 0 unless all values lie
+ * close together far from it. */
+void line_chart_draw(const struct line_chart *chart, const struct style_page *page,
+                     struct canvas *canvas);
+
+/* The colour of the index-th of several curves. */
+uint32_t line_chart_colour(size_t index);
+
+#endif

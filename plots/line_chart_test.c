@@ -1,0 +1,213 @@
+/* Are curves where their numbers put them, and does everything that is said stay readable? */
+#include "plots/line_chart.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/check_texts.h"
+
+Suite *line_chart_suite(void);
+
+static struct arena *arena;
+static struct canvas *canvas;
+
+static void
+out_of_memory(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    (void)wanted_bytes;
+    abort();
+}
+
+static void
+set_up(void)
+{
+    arena = arena_new(&(struct arena_policy){.out_of_memory = out_of_memory});
+    canvas = canvas_new(arena, "DejaVu Sans");
+}
+
+static void
+tear_down(void)
+{
+    canvas_free(canvas);
+    arena_free(arena);
+}
+
+/* The box begins right of the widest label, three figures of 5.09 pt and a gap of 5: at 35.27 of a
+ * page of 300 with margins of 15, so that all 2048 are 249.73 pt and 1536 stands at 97.70. Its
+ * top is 66.30, its foot 149.00. y ends 6 % of (300 - 80) T above 300 T, at 313.2 T: 250 T lies at
+ * 66.30 + 82.70 (1 - 250 / 313.2) = 82.99. */
+static const char small_dump[] = "canvas 300.00 200.00\n"
+                                 "text 15.00 25.30 #1A1A1A 11.0 bold 'Small'\n"
+                                 "text 26.50 44.30 #1A1A1A 8.0 'predicted'\n"
+                                 "line 15.00,41.35 22.50,41.35 #0072B2 1.40\n"
+                                 "line 35.27,149.00 285.00,149.00 #DDDDDD 0.50\n"
+                                 "line 35.27,135.80 285.00,135.80 #DDDDDD 0.50\n"
+                                 "line 35.27,122.60 285.00,122.60 #DDDDDD 0.50\n"
+                                 "line 35.27,109.39 285.00,109.39 #DDDDDD 0.50\n"
+                                 "line 35.27,96.19 285.00,96.19 #DDDDDD 0.50\n"
+                                 "line 35.27,82.99 285.00,82.99 #DDDDDD 0.50\n"
+                                 "line 35.27,69.79 285.00,69.79 #DDDDDD 0.50\n"
+                                 "line 97.70,66.30 97.70,149.00 #DDDDDD 0.50\n"
+                                 "text 99.70 73.30 #595959 7.0 '2 waves'\n"
+                                 "polygon 35.27,117.31 160.13,69.79 285.00,96.19 285.00,96.19 "
+                                 "160.13,69.79 35.27,127.88 #D1E6F1\n"
+                                 "curve 35.27,122.60 160.13,69.79 285.00,96.19 #0072B2 1.40\n"
+                                 "dot 160.13,82.99 2.90 #FFFFFF\n"
+                                 "dot 160.13,82.99 2.20 #000000\n"
+                                 "line 35.27,149.00 285.00,149.00 #595959 0.50\n"
+                                 "line 35.27,149.00 35.27,153.00 #595959 0.50\n"
+                                 "line 97.70,149.00 97.70,153.00 #595959 0.50\n"
+                                 "line 160.13,149.00 160.13,153.00 #595959 0.50\n"
+                                 "line 222.57,149.00 222.57,153.00 #595959 0.50\n"
+                                 "line 285.00,149.00 285.00,153.00 #595959 0.50\n"
+                                 "text 25.09 162.00 #595959 8.0 '1024'\n"
+                                 "text 87.52 162.00 #595959 8.0 '1536'\n"
+                                 "text 149.96 162.00 #595959 8.0 '2048'\n"
+                                 "text 212.39 162.00 #595959 8.0 '2560'\n"
+                                 "text 274.82 162.00 #595959 8.0 '3072'\n"
+                                 "text 157.60 174.00 #595959 8.0 'n'\n"
+                                 "text 25.18 151.92 #595959 8.0 '0'\n"
+                                 "text 20.09 138.72 #595959 8.0 '50'\n"
+                                 "text 15.00 125.52 #595959 8.0 '100'\n"
+                                 "text 15.00 112.31 #595959 8.0 '150'\n"
+                                 "text 15.00 99.11 #595959 8.0 '200'\n"
+                                 "text 15.00 85.91 #595959 8.0 '250'\n"
+                                 "text 15.00 72.71 #595959 8.0 '300'\n"
+                                 "text 15.00 60.30 #595959 8.0 'TFLOP/s'\n";
+
+START_TEST(a_small_chart_is_drawn_to_scale)
+{
+    const struct line_chart_vertex curve[] = {{1024, 100e12, 80e12, 120e12},
+                                              {2048, 300e12, 300e12, 300e12},
+                                              {3072, 200e12, 200e12, 200e12}};
+    const struct line_chart_point points[] = {{2048, 250e12}};
+    const struct line_chart_series series = {
+        .curve = curve, .vertex_count = 3, .points = points, .point_count = 1};
+    const struct line_chart_mark marks[] = {{1536, "2 waves"}};
+    const struct line_chart chart = {.title = "Small",
+                                     .x = {"n", "", LINE_CHART_BINARY},
+                                     .y = {NULL, "FLOP/s", LINE_CHART_LINEAR},
+                                     .series = &series,
+                                     .series_count = 1,
+                                     .marks = marks,
+                                     .mark_count = 1,
+                                     .curve_name = "predicted"};
+    struct text dump = text_new(arena);
+    line_chart_draw(&chart, &(struct style_page){300.0, 200.0}, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_str_eq(dump.bytes, small_dump);
+}
+END_TEST
+
+static unsigned
+draw_number(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % below;
+}
+
+static struct line_chart_series
+random_series(uint64_t *seed, double scale)
+{
+    size_t count = draw_number(seed, 60);
+    struct line_chart_vertex *curve = arena_alloc(arena, count + 1, sizeof *curve);
+    struct line_chart_point *points = arena_alloc(arena, count + 1, sizeof *points);
+    for (size_t i = 0; i < count; i++) {
+        double y = scale * (1 + draw_number(seed, 1000));
+        curve[i] = (struct line_chart_vertex){(double)(i + 1) * 64, y, y * 0.9, y * 1.1};
+        points[i] = (struct line_chart_point){curve[i].x, y * 1.05};
+    }
+    return (struct line_chart_series){
+        .label = draw_number(seed, 3) ? arena_format(arena, "k = %u", draw_number(seed, 99999))
+                                      : NULL,
+        .curve = curve,
+        .vertex_count = count,
+        .points = points,
+        .point_count = draw_number(seed, 2) ? count : 0};
+}
+
+static struct line_chart
+random_chart(uint64_t *seed)
+{
+    static const char *const units[] = {"", "B/s", "s", "FLOP/s", "B"};
+    size_t series_count = draw_number(seed, 12), mark_count = draw_number(seed, 80);
+    struct line_chart_series *series = arena_alloc(arena, series_count + 1, sizeof *series);
+    struct line_chart_mark *marks = arena_alloc(arena, mark_count + 1, sizeof *marks);
+    double scales[] = {1e-9, 1e-3, 1, 1e6, 1e12};
+    double scale = scales[draw_number(seed, 5)];
+    for (size_t i = 0; i < series_count; i++)
+        series[i] = random_series(seed, scale);
+    bool has_curve = series_count > 0 && series[0].vertex_count > 1;
+    for (size_t i = 0; i < mark_count && has_curve; i++)
+        marks[i] =
+            (struct line_chart_mark){64 + (series[0].curve[series[0].vertex_count - 1].x - 64) *
+                                              (double)i / (double)mark_count,
+                                     arena_format(arena, "%u waves", draw_number(seed, 200))};
+    return (struct line_chart){
+        .title = "What is found here takes more than one line of a narrow page",
+        .subtitle = draw_number(seed, 2) ? "of that and this" : NULL,
+        .footer = draw_number(seed, 2) ? "from there" : NULL,
+        .x = {"width", units[draw_number(seed, 5)],
+              (enum line_chart_scale)draw_number(seed, 4)},
+        .y = {draw_number(seed, 2) ? "rate" : NULL, units[draw_number(seed, 5)],
+              (enum line_chart_scale)draw_number(seed, 2)},
+        .series = series,
+        .series_count = series_count,
+        .marks = marks,
+        .mark_count = has_curve ? mark_count : 0,
+        .curve_name = "predicted",
+        .band_name = "one standard deviation",
+        .point_name = "measured"};
+}
+
+START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
+{
+    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
+                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
+    uint64_t seed = (uint64_t)_i + 1;
+    struct line_chart chart = random_chart(&seed);
+    line_chart_draw(&chart, pages[_i % 4], canvas);
+    check_texts(canvas);
+}
+END_TEST
+
+START_TEST(the_first_colours_differ)
+{
+    for (size_t a = 0; a < 14; a++)
+        for (size_t b = 0; b < a; b++)
+            ck_assert_uint_ne(line_chart_colour(a), line_chart_colour(b));
+}
+END_TEST
+
+START_TEST(one_point_alone_has_a_scale)
+{
+    const struct line_chart_vertex vertex = {1, 0, 0, 0};
+    const struct line_chart_series series = {.label = "x", .curve = &vertex, .vertex_count = 1};
+    struct error_list errors = {0};
+    struct text png = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "One",
+                                         .x = {"n", "", LINE_CHART_BINARY},
+                                         .y = {NULL, "s", LINE_CHART_LINEAR},
+                                         .series = &series,
+                                         .series_count = 1},
+                    &STYLE_PAGE_SINGLE, canvas);
+    check_texts(canvas);
+    ck_assert(canvas_write(canvas, "x.png", &png, &errors));
+}
+END_TEST
+
+Suite *
+line_chart_suite(void)
+{
+    Suite *suite = suite_create("line_chart");
+    TCase *tests = tcase_create("line_chart");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
+    tcase_add_test(tests, the_first_colours_differ);
+    tcase_add_test(tests, one_point_alone_has_a_scale);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,106 @@
+/* Titles, legend lines and footer. */
+#include "plots/page.h"
+
+#include <string.h>
+
+static const double narrow_page_pt = 360.0;
+static const double subtitle_leading_pt = 12.0;
+static const double swatch_gap_pt = 4.0; /* to its name */
+static const double legend_gap_pt = 14.0;
+
+double
+page_content_width_pt(const struct page *page)
+{
+    return page->width_pt - 2 * PAGE_MARGIN_PT;
+}
+
+/* How much of the text one line holds, ended at a space, best after a separating dot: 0 when
+ * not even the first word fits. */
+static size_t
+line_length(const struct page *page, const struct canvas_font *font, const char *text)
+{
+    const double full_enough = 0.6;
+    size_t length = strlen(text), words = 0, parts = 0;
+    for (size_t i = 1; i <= length; i++) {
+        if (text[i] != ' ' && text[i] != '\0')
+            continue;
+        const char *line = arena_format(canvas_arena(page->canvas), "%.*s", (int)i, text);
+        if (canvas_text_width_pt(page->canvas, font, line) > page_content_width_pt(page))
+            break;
+        words = i;
+        if (i >= 2 && memcmp(text + i - 2, "·", 2) == 0)
+            parts = i;
+    }
+    bool is_cut = words < length && (double)parts > full_enough * (double)words;
+    return is_cut ? parts : words;
+}
+
+/* Words in lines of the page's width, four at most, the last one cut. */
+static void
+draw_paragraph(struct page *page, const struct canvas_font *font, const char *text,
+               double leading_pt)
+{
+    const int line_max = 4;
+    for (int line = 1; text != NULL && *text != '\0' && line <= line_max; line++) {
+        size_t length = line_length(page, font, text);
+        bool is_last = line == line_max || length == 0;
+        const char *shown =
+            is_last ? canvas_text_cut(page->canvas, font, text, page_content_width_pt(page))
+                    : arena_format(canvas_arena(page->canvas), "%.*s", (int)length, text);
+        page->y_pt += leading_pt;
+        canvas_text(page->canvas, (struct canvas_point){PAGE_MARGIN_PT, page->y_pt}, font,
+                    shown);
+        if (is_last || text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+}
+
+void
+page_draw_titles(struct page *page, const char *title, const char *subtitle)
+{
+    bool is_narrow = page->width_pt < narrow_page_pt;
+    const struct canvas_font title_font = {is_narrow ? STYLE_NARROW_TITLE_PT : STYLE_TITLE_PT,
+                                           true, STYLE_INK, CANVAS_LEFT};
+    const struct canvas_font font = {STYLE_SUBTITLE_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    canvas_set_title(page->canvas, title);
+    page->y_pt = PAGE_MARGIN_PT - 4.0;
+    draw_paragraph(page, &title_font, title, 1.3 * title_font.size_pt);
+    page->y_pt += 2.0;
+    draw_paragraph(page, &font, subtitle, subtitle_leading_pt);
+    page->y_pt += PAGE_SECTION_GAP_PT;
+}
+
+void
+page_draw_footer(const struct page *page, const char *footer)
+{
+    const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    struct canvas_point at = {PAGE_MARGIN_PT,
+                              canvas_height_pt(page->canvas) - PAGE_MARGIN_PT + 3.0};
+    if (footer != NULL)
+        canvas_text(page->canvas, at, &font,
+                    canvas_text_cut(page->canvas, &font, footer, page_content_width_pt(page)));
+}
+
+double
+page_legend_x_pt(struct page *page, double x_pt, double width_pt)
+{
+    if (x_pt <= PAGE_MARGIN_PT || x_pt + width_pt <= page->width_pt - PAGE_MARGIN_PT)
+        return x_pt;
+    page->y_pt += PAGE_LEGEND_LEADING_PT;
+    return PAGE_MARGIN_PT;
+}
+
+struct canvas_box
+page_draw_legend_name(struct page *page, double x_pt, const char *name, double *next_x_pt)
+{
+    const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_LEFT};
+    double lead = PAGE_SWATCH_PT + swatch_gap_pt;
+    name = canvas_text_cut(page->canvas, &font, name, page_content_width_pt(page) - lead);
+    double width = lead + canvas_text_width_pt(page->canvas, &font, name);
+    x_pt = page_legend_x_pt(page, x_pt, width);
+    canvas_text(page->canvas, (struct canvas_point){x_pt + lead, page->y_pt}, &font, name);
+    *next_x_pt = x_pt + width + legend_gap_pt;
+    return (struct canvas_box){x_pt, page->y_pt - PAGE_SWATCH_PT + 0.8, PAGE_SWATCH_PT,
+                               PAGE_SWATCH_PT};
+}

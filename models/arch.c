@@ -14,17 +14,21 @@ struct family {
 };
 
 static const struct family FAMILIES[] = {
-    {"zaya", arch_read_zaya},       {"llama", arch_read_llama},
-    {"mixtral", arch_read_mixtral}, {"qwen3_moe", arch_read_qwen3_moe},
-    {"olmoe", arch_read_olmoe},     {"gpt_oss", arch_read_gpt_oss},
+    {"zaya", arch_read_zaya},
+    {"llama", arch_read_llama},
+    {"mixtral", arch_read_mixtral},
+    {"qwen3_moe", arch_read_qwen3_moe},
+    {"olmoe", arch_read_olmoe},
+    {"gpt_oss", arch_read_gpt_oss},
+    {"deepseek_v2", arch_read_deepseek_v2},
+    {"deepseek_v3", arch_read_deepseek_v3},
+    {"kimi_k2", arch_read_deepseek_v3},
 };
 
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof FAMILIES[0] };
 
-static const char FAMILY_LIST[] = "zaya, llama, mixtral, qwen3_moe, olmoe, gpt_oss";
-
-/* Families that people will try, with multi-head latent attention, which is not modelled. */
-static const char *const LATENT_FAMILIES[] = {"deepseek_v2", "deepseek_v3", "kimi_k2"};
+static const char FAMILY_LIST[] = "zaya, llama, mixtral, qwen3_moe, olmoe, gpt_oss, "
+                                  "deepseek_v2, deepseek_v3, kimi_k2";
 
 static const struct json *
 member_not_null(const struct json *object, const char *key)
@@ -198,14 +202,6 @@ check_window(const struct json *config, struct arch *arch, struct error_list *er
 static void
 refuse_family(const struct json *type, const char *name, struct error_list *errors)
 {
-    for (size_t i = 0; i < sizeof LATENT_FAMILIES / sizeof LATENT_FAMILIES[0]; i++)
-        if (strcmp(name, LATENT_FAMILIES[i]) == 0) {
-            json_fail(type, errors,
-                      "'%s' has multi-head latent attention, which is not modelled; "
-                      "supported: %s",
-                      name, FAMILY_LIST);
-            return;
-        }
     const char *names[FAMILY_COUNT];
     for (size_t i = 0; i < FAMILY_COUNT; i++)
         names[i] = FAMILIES[i].model_type;
@@ -283,6 +279,18 @@ arch_window_tokens(const struct arch *arch, int64_t layer)
     return is_sliding ? arch->window_tokens : 0;
 }
 
+bool
+arch_has_experts(const struct arch *arch, int64_t layer)
+{
+    return arch->experts > 0 && layer >= arch->dense_layers;
+}
+
+int64_t
+arch_expert_layers(const struct arch *arch)
+{
+    return arch->experts > 0 ? arch->layers - arch->dense_layers : 0;
+}
+
 int64_t
 arch_router_classes(const struct arch *arch)
 {
@@ -302,6 +310,18 @@ arch_kv_width(const struct arch *arch)
 }
 
 int64_t
+arch_value_head_dim(const struct arch *arch)
+{
+    return arch->value_head_dim > 0 ? arch->value_head_dim : arch->head_dim;
+}
+
+int64_t
+arch_output_width(const struct arch *arch)
+{
+    return arch->query_heads * arch_value_head_dim(arch);
+}
+
+int64_t
 arch_kv_cache_elements(const struct arch *arch, int64_t sequence_tokens)
 {
     int64_t positions = 0;
@@ -309,5 +329,7 @@ arch_kv_cache_elements(const struct arch *arch, int64_t sequence_tokens)
         int64_t window = arch_window_tokens(arch, layer);
         positions += window > 0 && window < sequence_tokens ? window : sequence_tokens;
     }
-    return positions * 2 * arch_kv_width(arch);
+    int64_t compressed = arch->kv_rank + arch->rotary_head_dim;
+    return positions *
+           (arch->attention == ATTENTION_MLA ? compressed : 2 * arch_kv_width(arch));
 }

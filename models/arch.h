@@ -12,6 +12,8 @@
 enum attention_kind {
     ATTENTION_GQA, /* MHA where query and kv heads are equally many */
     ATTENTION_CCA, /* compressed convolutional attention, arXiv 2510.04476 */
+    ATTENTION_MLA, /* multi-head latent attention, arXiv 2405.04434: low-rank queries, keys and
+                      values; a part of each head, whose key all heads share, turns */
 };
 
 /* Which layers attend only to the last window_tokens positions. */
@@ -36,21 +38,36 @@ struct arch {
     bool is_embedding_tied; /* the head shares the embedding's weights */
 
     enum attention_kind attention;
-    int64_t query_heads, kv_heads, head_dim;
-    double rotary_fraction; /* of the head's channels that turn */
-    int64_t sequence_taps;  /* CCA: taps of the depthwise convolution along the sequence */
-    int64_t channel_taps;   /* CCA: taps of the grouped (per head) convolution */
+    int64_t query_heads, kv_heads;
+    int64_t head_dim;        /* of queries and keys; MLA: turning and other channels together */
+    int64_t value_head_dim;  /* of values and outputs; 0: the same */
+    double rotary_fraction;  /* of the head's channels that turn */
+    int64_t query_rank;      /* MLA: width that queries are compressed to; 0: they are not */
+    int64_t kv_rank;         /* MLA: width that keys and values are compressed to */
+    int64_t rotary_head_dim; /* MLA: channels of each head that turn */
+    int64_t sequence_taps;   /* CCA: taps of the depthwise convolution along the sequence */
+    int64_t channel_taps;    /* CCA: taps of the grouped (per head) convolution */
     enum window_pattern window;
     int64_t window_tokens; /* 0 with WINDOW_NONE */
 
     int64_t experts; /* 0: a dense model */
     int64_t experts_per_token;
-    int64_t expert_ffn; /* width after the gate; the gate-and-up product is twice this */
-    int64_t dense_ffn;  /* of a dense layer, after the gate */
+    int64_t expert_ffn;   /* width after the gate; the gate-and-up product is twice this */
+    int64_t shared_ffn;   /* of the experts that every token visits, together; 0: none */
+    int64_t dense_ffn;    /* of a dense layer, after the gate */
+    int64_t dense_layers; /* with experts: the first so many layers have none */
     enum router_kind router;
     int64_t router_hidden;   /* ROUTER_MLP */
     bool has_router_average; /* ROUTER_MLP: adds the previous layer's router state (EDA) */
     bool has_skip_route;     /* one class more in the router: skip the experts (MoD) */
+    bool is_router_sigmoid;  /* scores by a sigmoid, not a softmax */
+    bool has_balancing_bias; /* ROUTER_LINEAR: added to the scores for the choice alone */
+    int64_t router_groups;   /* experts are chosen from router_groups_per_token of so many
+                                groups only; 0: from all */
+    int64_t router_groups_per_token;
+
+    int64_t mtp_layers; /* multi-token prediction, arXiv 2412.19437 section 2.2: modules behind
+                           the last layer, each a product, a layer and the shared head */
 
     bool has_residual_scaling; /* learned scale and bias on the residual and on each output */
     bool is_residual_fp32;
@@ -71,15 +88,25 @@ const struct arch *arch_read(const struct json *config, struct arena *arena,
 /* Positions that this layer attends to at most; 0: all before it. */
 int64_t arch_window_tokens(const struct arch *arch, int64_t layer);
 
+/* Whether the layer has experts; those of a mixture that come first may have none. */
+bool arch_has_experts(const struct arch *arch, int64_t layer);
+
+/* Layers with experts, those of multi-token prediction not counted. */
+int64_t arch_expert_layers(const struct arch *arch);
+
 /* What the router chooses among: the experts, and the skip route where there is one. */
 int64_t arch_router_classes(const struct arch *arch);
 
 /* Channels of all query heads, and of all key (or value) heads. */
 int64_t arch_query_width(const struct arch *arch);
 int64_t arch_kv_width(const struct arch *arch);
+/* Channels of one value head, and of the outputs of all heads. */
+int64_t arch_value_head_dim(const struct arch *arch);
+int64_t arch_output_width(const struct arch *arch);
 
 /* Elements of keys and values that one sequence of that length leaves in the cache, all layers;
- * a layer with a window keeps no more than the window. */
+ * a layer with a window keeps no more than the window. MLA caches the compressed form and the
+ * one turning key. */
 int64_t arch_kv_cache_elements(const struct arch *arch, int64_t sequence_tokens);
 
 #endif

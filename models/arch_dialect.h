@@ -19,6 +19,9 @@ enum {
     ARCH_CONTEXT_MAX = 1 << 30,
     ARCH_TAPS_MAX = 1 << 6,
     ARCH_ROUTER_HIDDEN_MAX = 1 << 16,
+    ARCH_RANK_MAX = 1 << 16,
+    ARCH_SHARED_MAX = 1 << 6,
+    ARCH_MTP_MAX = 1 << 4,
 };
 
 /* One family's reader: fills what it found, adds every fault. */
@@ -28,6 +31,10 @@ void arch_read_qwen3_moe(const struct json *config, struct arch *arch,
                          struct error_list *errors);
 void arch_read_olmoe(const struct json *config, struct arch *arch, struct error_list *errors);
 void arch_read_gpt_oss(const struct json *config, struct arch *arch, struct error_list *errors);
+void arch_read_deepseek_v2(const struct json *config, struct arch *arch,
+                           struct error_list *errors);
+void arch_read_deepseek_v3(const struct json *config, struct arch *arch,
+                           struct error_list *errors); /* and Kimi K2 */
 void arch_read_zaya(const struct json *config, struct arch *arch, struct error_list *errors);
 
 /* Fills the struct at `out` from the fields' keys; all other keys are passed over, but one that

@@ -15,8 +15,11 @@ struct token_flop {
     double convolutions;
     double attention_core;
     double router;
-    double experts; /* or the dense feed-forward */
+    double experts; /* or a dense model's feed-forward */
+    double shared_experts;
+    double dense_layers; /* the feed-forward of a mixture's first layers that have no experts */
     double head;
+    double prediction;   /* multi-token prediction: a product, a layer and the head each */
     double forward;      /* the sum */
     double train;        /* three times the sum */
     double six_n_active; /* the shorthand 6 x active non-embedding parameters, for comparison */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/arch_flop.h"
+#include "models/tensors.h"
 #include "sim/base/check_near.h"
 
 Suite *arch_flop_suite(void);
@@ -91,6 +92,56 @@ START_TEST(a_window_spares_what_it_hides)
 }
 END_TEST
 
+/* Per token and layer 2 (1536 (7168 + 128 x 192) + 512 (7168 + 128 x 256) + 7168 x 64 +
+ * 128 x 128 x 7168), as Megatron-LM counts latent attention, and s x 128 x (192 + 128) causal. */
+START_TEST(deepseek_v3_agrees_with_the_megatron_count)
+{
+    struct token_flop flop = arch_flop(read_file("configs/models/deepseek-v3.json"), 4096);
+    double projections =
+        2 * (1536.0 * (7168 + 24576) + 512.0 * (7168 + 32768) + 7168.0 * 64 + 16384.0 * 7168);
+    double core = 4096.0 * 128 * 320, expert = 6.0 * 7168 * 2048;
+    CHECK_NEAR(flop.attention_projections, 61 * projections, 1e-12);
+    CHECK_NEAR(flop.attention_core, 61 * core, 1e-12);
+    CHECK_NEAR(flop.experts, 58 * 8 * expert, 1e-12);
+    CHECK_NEAR(flop.shared_experts, 58 * expert, 1e-12);
+    CHECK_NEAR(flop.dense_layers, 3 * 6.0 * 7168 * 18432, 1e-12);
+    CHECK_NEAR(flop.prediction,
+               projections + core + 9 * expert + 2 * 7168.0 * 256 + 4 * 7168.0 * 7168 +
+                   2 * 7168.0 * 129280,
+               1e-12);
+    /* 250.4e9 of training without prediction: DeepSeek-V3's 180 thousand GPU hours for 1e12
+     * tokens at 386e12 FLOP/s. */
+    CHECK_NEAR(3 * (flop.forward - flop.prediction), 250.4e9, 0.001);
+}
+END_TEST
+
+/* arXiv 2510.04476 table II, a layer of E = 2048 and 16 heads of 128, all of which sees a full
+ * mask: B S (2 E^2 + 4 E^2 / c_q + 6 E^2 / c_kv) + 4 B E S^2 with c_q = 4, c_kv = 8, without the
+ * turning key; parameters E^2 + 3 E^2 / c_kv + 2 E^2 / c_q. */
+START_TEST(latent_attention_agrees_with_the_cca_papers_table)
+{
+    struct arch arch = {.layers = 1,
+                        .hidden = 2048,
+                        .attention = ATTENTION_MLA,
+                        .query_heads = 16,
+                        .kv_heads = 16,
+                        .head_dim = 128,
+                        .query_rank = 512,
+                        .value_head_dim = 128,
+                        .kv_rank = 256,
+                        .vocab = 1,
+                        .dense_ffn = 1};
+    double e = 2048, s = 4096;
+    struct token_flop flop = arch_flop(&arch, 4096);
+    CHECK_NEAR(flop.attention_projections, 2 * e * e + e * e + 6 * e * e / 8, 1e-12);
+    CHECK_NEAR(flop.attention_core, 4 * e * s / 2, 1e-12);
+    struct parameter_counts counts = tensors_count_of(&arch);
+    ck_assert_int_eq(counts.active_of[PART_ATTENTION] - 512 - 256,
+                     2048 * 2048 + 3 * 2048 * 256 + 2 * 2048 * 512);
+    ck_assert_int_eq(arch_kv_cache_elements(&arch, 4096), 4096 * 256);
+}
+END_TEST
+
 Suite *
 arch_flop_suite(void)
 {
@@ -101,6 +152,8 @@ arch_flop_suite(void)
     tcase_add_test(tcase, full_mask_counts_attention_twice);
     tcase_add_test(tcase, llama_70b_agrees_with_the_megatron_count);
     tcase_add_test(tcase, a_window_spares_what_it_hides);
+    tcase_add_test(tcase, deepseek_v3_agrees_with_the_megatron_count);
+    tcase_add_test(tcase, latent_attention_agrees_with_the_cca_papers_table);
     suite_add_tcase(suite, tcase);
     return suite;
 }

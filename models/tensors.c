@@ -1,7 +1,8 @@
 /* One function a block, in the order of the forward pass. Shapes are those of the published
  * checkpoints: modeling_zaya.py of github Zyphra/transformers (branch zaya), and
  * modeling_llama.py, modeling_mixtral.py, modeling_qwen3_moe.py, modeling_olmoe.py,
- * modeling_gpt_oss.py of huggingface/transformers. */
+ * modeling_gpt_oss.py of huggingface/transformers; modeling_deepseek.py beside DeepSeek-V3's
+ * checkpoint. */
 #include "models/tensors.h"
 
 enum { OUTSIDE_LAYERS = -1 };
@@ -11,6 +12,7 @@ struct walk {
     void (*take)(void *context, const struct tensor *tensor);
     void *context;
     int64_t layer;
+    bool is_prediction;
 };
 
 /* Where a vector stands in published counts. */
@@ -20,6 +22,8 @@ static void
 take(const struct walk *walk, struct tensor tensor)
 {
     tensor.layer = walk->layer;
+    tensor.is_prediction = walk->is_prediction;
+    tensor.is_counted = tensor.is_counted && !walk->is_prediction;
     walk->take(walk->context, &tensor);
 }
 
@@ -106,7 +110,7 @@ add_output_projection(const struct walk *walk)
 {
     const struct arch *arch = walk->arch;
     matrix(walk, PART_ATTENTION, "layer.attention.output", arch->hidden,
-           arch_query_width(arch));
+           arch_output_width(arch));
     bias_if(arch->has_attention_bias, walk, "layer.attention.output_bias", arch->hidden);
 }
 
@@ -173,6 +177,39 @@ add_cca(const struct walk *walk)
     add_output_projection(walk);
 }
 
+/* Down to the rank, a norm, up to all heads; or up at once where there is no rank. */
+static void
+add_mla_query(const struct walk *walk)
+{
+    const struct arch *arch = walk->arch;
+    int64_t width = arch_query_width(arch);
+    if (arch->query_rank == 0) {
+        matrix(walk, PART_ATTENTION, "layer.attention.query", width, arch->hidden);
+        return;
+    }
+    matrix(walk, PART_ATTENTION, "layer.attention.query_down", arch->query_rank, arch->hidden);
+    bias_if(arch->has_attention_bias, walk, "layer.attention.query_down_bias",
+            arch->query_rank);
+    vector(walk, PART_ATTENTION, "layer.attention.query_norm", arch->query_rank, LEFT_OUT);
+    matrix(walk, PART_ATTENTION, "layer.attention.query_up", width, arch->query_rank);
+}
+
+/* The one turning key of all heads is made beside the compressed keys and values. */
+static void
+add_mla(const struct walk *walk)
+{
+    const struct arch *arch = walk->arch;
+    int64_t down = arch->kv_rank + arch->rotary_head_dim;
+    int64_t head = arch->head_dim - arch->rotary_head_dim + arch_value_head_dim(arch);
+    add_mla_query(walk);
+    matrix(walk, PART_ATTENTION, "layer.attention.key_value_down", down, arch->hidden);
+    bias_if(arch->has_attention_bias, walk, "layer.attention.key_value_down_bias", down);
+    vector(walk, PART_ATTENTION, "layer.attention.key_value_norm", arch->kv_rank, LEFT_OUT);
+    matrix(walk, PART_ATTENTION, "layer.attention.key_value_up", arch->query_heads * head,
+           arch->kv_rank);
+    add_output_projection(walk);
+}
+
 static void
 add_linear_router(const struct walk *walk)
 {
@@ -180,6 +217,9 @@ add_linear_router(const struct walk *walk)
     matrix(walk, PART_ROUTER, "layer.router.output", arch_router_classes(arch), arch->hidden);
     if (arch->has_router_bias)
         vector(walk, PART_ROUTER, "layer.router.output_bias", arch_router_classes(arch),
+               LEFT_OUT);
+    if (arch->has_balancing_bias)
+        vector(walk, PART_ROUTER, "layer.router.balancing_bias", arch_router_classes(arch),
                LEFT_OUT);
 }
 
@@ -249,7 +289,16 @@ add_feed_forward(const struct walk *walk)
                           .gate_up_bias = "layer.experts.gate_up_bias",
                           .down = "layer.experts.down",
                           .down_bias = "layer.experts.down_bias"};
-    if (arch->experts == 0) {
+    struct ffn shared = {.part = PART_SHARED_EXPERT,
+                         .width = arch->shared_ffn,
+                         .copies = 1,
+                         .gate_up = "layer.shared_experts.gate_up",
+                         .gate_up_bias = "layer.shared_experts.gate_up_bias",
+                         .down = "layer.shared_experts.down",
+                         .down_bias = "layer.shared_experts.down_bias"};
+    bool has_experts =
+        arch_has_experts(arch, walk->layer) || (walk->is_prediction && arch->experts > 0);
+    if (!has_experts) {
         add_ffn(walk, &dense);
         return;
     }
@@ -258,6 +307,24 @@ add_feed_forward(const struct walk *walk)
     else
         add_linear_router(walk);
     add_ffn(walk, &experts);
+    if (arch->shared_ffn > 0)
+        add_ffn(walk, &shared);
+}
+
+static void
+add_attention(const struct walk *walk)
+{
+    switch (walk->arch->attention) {
+    case ATTENTION_GQA:
+        add_gqa(walk);
+        break;
+    case ATTENTION_CCA:
+        add_cca(walk);
+        break;
+    case ATTENTION_MLA:
+        add_mla(walk);
+        break;
+    }
 }
 
 static void
@@ -271,12 +338,22 @@ add_layer(const struct walk *walk)
                                                "layer.ffn.residual_scale",
                                                "layer.ffn.residual_bias", "layer.ffn.norm"};
     add_junction(walk, &before_attention, walk->layer > 0);
-    if (walk->arch->attention == ATTENTION_CCA)
-        add_cca(walk);
-    else
-        add_gqa(walk);
+    add_attention(walk);
     add_junction(walk, &before_ffn, true);
     add_feed_forward(walk);
+}
+
+/* Norms of the hidden state and of the next token's embedding, side by side through one product, a
+ * layer, a norm; embedding and head are the model's own. */
+static void
+add_prediction(const struct walk *walk)
+{
+    int64_t hidden = walk->arch->hidden;
+    vector(walk, PART_NORM, "prediction.embedding_norm", hidden, LEFT_OUT);
+    vector(walk, PART_NORM, "prediction.hidden_norm", hidden, LEFT_OUT);
+    matrix(walk, PART_DENSE_FFN, "prediction.join", hidden, 2 * hidden);
+    add_layer(walk);
+    vector(walk, PART_NORM, "prediction.norm", hidden, LEFT_OUT);
 }
 
 void
@@ -286,11 +363,15 @@ tensors_visit(const struct arch *arch, void (*take_one)(void *, const struct ten
     static const struct junction before_head = {"final.input_scale", "final.input_bias",
                                                 "final.residual_scale", "final.residual_bias",
                                                 "final.norm"};
-    struct walk walk = {arch, take_one, context, OUTSIDE_LAYERS};
+    struct walk walk = {arch, take_one, context, OUTSIDE_LAYERS, false};
     word_table(&walk, PART_EMBEDDING, "embedding");
     for (walk.layer = 0; walk.layer < arch->layers; walk.layer++)
         add_layer(&walk);
     walk.layer = OUTSIDE_LAYERS;
+    walk.is_prediction = true;
+    for (int64_t module = 0; module < arch->mtp_layers; module++)
+        add_prediction(&walk);
+    walk.is_prediction = false;
     add_junction(&walk, &before_head, true);
     if (!arch->is_embedding_tied)
         word_table(&walk, PART_HEAD, "head");
@@ -341,6 +422,7 @@ count_one(void *context, const struct tensor *tensor)
                          : all;
     bool is_embedding = tensor->part == PART_EMBEDDING || tensor->part == PART_HEAD;
     counts->every += all;
+    counts->prediction += tensor->is_prediction ? all : 0;
     counts->every_of[tensor->part] += all;
     counts->active_of[tensor->part] += active;
     if (is_embedding)

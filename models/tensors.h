@@ -10,6 +10,7 @@ enum tensor_part {
     PART_ATTENTION, /* projections, convolutions, and the norms inside attention */
     PART_ROUTER,
     PART_EXPERT,
+    PART_SHARED_EXPERT, /* those that every token visits */
     PART_DENSE_FFN,
     PART_NORM, /* between the blocks: norms and the residual's scales and biases */
     PART_HEAD,
@@ -23,11 +24,12 @@ struct tensor {
     int64_t rows, columns; /* of one copy, (output, input); columns 1: a vector; of a
                               convolution (output channels, input channels of a group x taps) */
     int64_t copies;        /* in one layer (experts): independent of one another */
-    int64_t layer;         /* -1: outside the layers */
+    int64_t layer;         /* -1: outside the layers, as multi-token prediction is */
     bool is_matrix;  /* a weight of a product that Muon orthogonalises: in attention, router or
                         experts; not embedding, head, convolutions, vectors */
     bool is_counted; /* in published parameter counts: no norms, biases, scalars, but some of
-                        ZAYA's router */
+                        ZAYA's router; nothing of multi-token prediction */
+    bool is_prediction; /* of a multi-token prediction module */
 };
 
 struct tensor_list {
@@ -49,6 +51,7 @@ struct parameter_counts {
     int64_t nonembedding_total;  /* without norms, biases, scalars, as published counts do */
     int64_t nonembedding_active; /* the same, of the experts only those a token visits */
     int64_t every;               /* all there are, each tensor */
+    int64_t prediction;          /* of every: multi-token prediction's */
     int64_t every_of[TENSOR_PART_COUNT];  /* by part: they add up to every */
     int64_t active_of[TENSOR_PART_COUNT]; /* the same, of the experts only those visited */
 };

@@ -64,6 +64,16 @@ static const struct published MODELS[] = {
     {"olmoe-1b-7b", 6919161856},
     {"gpt-oss-20b", 20914757184},
     {"gpt-oss-120b", 116829156672},
+    /* Hugging Face shows 684489845504: its checkpoint has embedding and head twice. What is
+     * counted, embedding and head, and: norms 61 x (2 x 7168 + 1536 + 512) + 7168, balancing
+     * biases 58 x 256, and of prediction 1 layer of attention 187105280, experts 256 + 1 of
+     * 44040192, router 256 x 7168 + 256, join 2 x 7168 x 7168, norms 16384 + 3 x 7168. */
+    {"deepseek-v3", 669172039680 + 1853358080 + 61 * 16384 + 7168 + 58 * 256 + 187105280 +
+                        257LL * 44040192 + 256 * 7168 + 256 + 2LL * 7168 * 7168 + 16384 +
+                        3 * 7168},
+    /* No rank of queries, no prediction, no balancing bias: 27 x (2 x 2048 + 512) + 2048. */
+    {"deepseek-v2-lite", 15286927360 + 419430400 + 27 * 4608 + 2048},
+    {"kimi-k2-instruct", 1024058392576 + 2348810240 + 61 * 16384 + 7168 + 60 * 384},
     /* Not published to the last digit (17.7 GB of bf16): 262272 x 2048 embedding,
      * 40 x 207563027 (attention 5242880, convolutions 332800, temperatures 2, experts
      * 201326592, router 659712 + 1024 + 17), 39 x 256 averaging, (80 x 4 + 4 - 2) x 2048

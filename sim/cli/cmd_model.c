@@ -25,17 +25,22 @@ struct model {
 };
 
 static const char *const PART_KEYS[TENSOR_PART_COUNT] = {
-    "embedding", "attention", "router", "experts", "dense_ffn", "norms", "head"};
-static const char *const PART_LABELS[TENSOR_PART_COUNT] = {
-    "embedding", "attention",          "router",
-    "experts",   "dense feed-forward", "norms, residual scales",
-    "head"};
+    "embedding",      "attention", "router", "experts",
+    "shared_experts", "dense_ffn", "norms",  "head"};
+static const char *const PART_LABELS[TENSOR_PART_COUNT] = {"embedding",
+                                                           "attention",
+                                                           "router",
+                                                           "experts",
+                                                           "shared experts",
+                                                           "dense feed-forward",
+                                                           "norms, residual scales",
+                                                           "head"};
 
 struct flop_row {
     const char *key, *label;
     double flop;
 };
-enum { FLOP_ROW_COUNT = 6 };
+enum { FLOP_ROW_COUNT = 9 };
 
 static void
 flop_rows(const struct model *model, struct flop_row *rows)
@@ -48,7 +53,10 @@ flop_rows(const struct model *model, struct flop_row *rows)
         {"attention_core", "attention itself", flop->attention_core},
         {"router", "router", flop->router},
         {"experts", is_dense ? "dense feed-forward" : "experts", flop->experts},
+        {"shared_experts", "shared experts", flop->shared_experts},
+        {"dense_layers", "dense layers", flop->dense_layers},
         {"head", "head", flop->head},
+        {"prediction", "multi-token prediction", flop->prediction},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -58,6 +66,8 @@ attention_name(const struct arch *arch)
 {
     if (arch->attention == ATTENTION_CCA)
         return "cca";
+    if (arch->attention == ATTENTION_MLA)
+        return "mla";
     return arch->query_heads == arch->kv_heads ? "mha" : "gqa";
 }
 
@@ -75,11 +85,19 @@ write_sizes(struct json_writer *writer, const struct arch *arch)
     json_write_integer_at(writer, "query_heads", arch->query_heads);
     json_write_integer_at(writer, "kv_heads", arch->kv_heads);
     json_write_integer_at(writer, "head_dim", arch->head_dim);
+    json_write_integer_at(writer, "value_head_dim", arch_value_head_dim(arch));
+    json_write_integer_at(writer, "query_rank", arch->query_rank);
+    json_write_integer_at(writer, "kv_rank", arch->kv_rank);
+    json_write_integer_at(writer, "rotary_head_dim", arch->rotary_head_dim);
     json_write_integer_at(writer, "window_tokens", arch->window_tokens);
     json_write_integer_at(writer, "experts", arch->experts);
     json_write_integer_at(writer, "experts_per_token", arch->experts_per_token);
     json_write_integer_at(writer, "expert_ffn", arch->expert_ffn);
+    json_write_integer_at(writer, "shared_ffn", arch->shared_ffn);
     json_write_integer_at(writer, "dense_ffn", arch->dense_ffn);
+    json_write_integer_at(writer, "dense_layers",
+                          arch->experts > 0 ? arch->dense_layers : arch->layers);
+    json_write_integer_at(writer, "mtp_layers", arch->mtp_layers);
 }
 
 static void
@@ -101,6 +119,7 @@ write_parameters(struct json_writer *writer, const struct parameter_counts *coun
     json_write_integer_at(writer, "nonembedding_total", counts->nonembedding_total);
     json_write_integer_at(writer, "nonembedding_active", counts->nonembedding_active);
     json_write_integer_at(writer, "every", counts->every);
+    json_write_integer_at(writer, "prediction", counts->prediction);
     write_parts(writer, "every_by_part", counts->every_of);
     write_parts(writer, "active_by_part", counts->active_of);
     json_write_end_object(writer);
@@ -170,7 +189,7 @@ print_size(struct text *out, const char *label, int64_t value, const char *remar
 }
 
 static void
-print_attention(struct text *out, const struct arch *arch)
+print_heads(struct text *out, const struct arch *arch)
 {
     const char *name =
         arch->attention == ATTENTION_CCA
@@ -179,6 +198,28 @@ print_attention(struct text *out, const struct arch *arch)
     text_format(out, "  %-14s %s: %lld query, %lld key-value heads, %lld wide\n", "attention",
                 name, (long long)arch->query_heads, (long long)arch->kv_heads,
                 (long long)arch->head_dim);
+}
+
+static void
+print_latent(struct text *out, const struct arch *arch)
+{
+    text_format(out, "  %-14s multi-head latent (MLA): %lld heads, %lld wide, values %lld\n",
+                "attention", (long long)arch->query_heads, (long long)arch->head_dim,
+                (long long)arch_value_head_dim(arch));
+    text_format(out, "  %-14s ", "");
+    if (arch->query_rank > 0)
+        text_format(out, "queries of rank %s, ", grouped(arch->query_rank).text);
+    text_format(out, "keys and values of rank %s and %lld that turn\n",
+                grouped(arch->kv_rank).text, (long long)arch->rotary_head_dim);
+}
+
+static void
+print_attention(struct text *out, const struct arch *arch)
+{
+    if (arch->attention == ATTENTION_MLA)
+        print_latent(out, arch);
+    else
+        print_heads(out, arch);
     if (arch->window != WINDOW_NONE)
         text_format(out, "  %-14s %lld tokens, %s\n", "window", (long long)arch->window_tokens,
                     arch->window == WINDOW_EVEN ? "every second layer" : "all layers");
@@ -194,6 +235,21 @@ print_feed_forward(struct text *out, const struct arch *arch)
     text_format(out, "  %-14s %lld, of which a token visits %lld; each %s wide, gated\n",
                 "experts", (long long)arch->experts, (long long)arch->experts_per_token,
                 grouped(arch->expert_ffn).text);
+    if (arch->shared_ffn > 0)
+        text_format(out, "  %-14s %s wide together, visited by every token\n", "shared experts",
+                    grouped(arch->shared_ffn).text);
+    if (arch->dense_layers > 0)
+        text_format(out, "  %-14s the first %lld, instead of experts: %s wide, gated\n",
+                    "dense layers", (long long)arch->dense_layers,
+                    grouped(arch->dense_ffn).text);
+    if (arch->mtp_layers > 0)
+        text_format(out, "  %-14s %lld more token%s, by a layer and the head each\n",
+                    "prediction", (long long)arch->mtp_layers,
+                    arch->mtp_layers == 1 ? "" : "s");
+    if (arch->router_groups > 0)
+        text_format(out, "  %-14s from %lld of %lld groups of experts for each token\n",
+                    "router", (long long)arch->router_groups_per_token,
+                    (long long)arch->router_groups);
     if (arch->router == ROUTER_MLP)
         text_format(out, "  %-14s MLP, %s wide%s\n", "router",
                     grouped(arch->router_hidden).text,
@@ -232,6 +288,9 @@ print_parameters(struct text *out, const struct parameter_counts *counts)
                         counts->active_of[part]);
     }
     print_count(out, "every one", counts->every, active);
+    if (counts->prediction > 0)
+        text_format(out, "  of which multi-token prediction has %s of its own\n",
+                    grouped(counts->prediction).text);
     text_format(out, "  as model cards count, without norms and biases:\n");
     print_count(out, "embedding and head", counts->embedding, counts->embedding);
     print_count(out, "all else", counts->nonembedding_total, counts->nonembedding_active);

@@ -23,15 +23,20 @@ saved_bytes(const struct workload *workload, enum block block, struct arena *are
 double
 memory_activation_bytes(const struct workload *workload, struct arena *arena)
 {
-    double layers = (double)workload->arch->layers;
-    double attention = saved_bytes(workload, BLOCK_ATTENTION, arena);
-    double feed_forward = saved_bytes(workload, BLOCK_FEED_FORWARD, arena);
-    double ends = saved_bytes(workload, BLOCK_EMBEDDING, arena) +
-                  saved_bytes(workload, BLOCK_HEAD, arena);
+    const struct arch *arch = workload->arch;
+    double of_block[BLOCK_COUNT], largest = 0, all = 0;
+    for (int block = 0; block < BLOCK_COUNT; block++) {
+        of_block[block] = saved_bytes(workload, (enum block)block, arena);
+        if (operators_is_of_layer((enum block)block))
+            largest = larger(largest, of_block[block]);
+    }
+    double ends = of_block[BLOCK_EMBEDDING] + of_block[BLOCK_HEAD];
     if (workload->plan->recompute == RECOMPUTE_FULL)
-        return ends + layers * 2 * operators_input_bytes(workload) +
-               larger(attention, feed_forward);
-    return ends + layers * (attention + feed_forward);
+        return ends + (double)arch->layers * 2 * operators_input_bytes(workload) + largest;
+    for (int64_t layer = 0; layer < arch->layers; layer++)
+        all += of_block[operators_attention_block(arch, layer)] +
+               of_block[operators_feed_forward_block(arch, layer)];
+    return ends + all;
 }
 
 /* X, its product B X, A = X X^T and A A: (m, n) twice and (m, m) twice, in the compute dtype. */

@@ -1,8 +1,8 @@
 /* The kernels of each part of a model, forward and backward, for one microbatch on one rank.
  *
  * An operator is a step of the forward pass with what its backward takes; a block is a list of
- * them. Forward runs them first to last, backward last to first. All layers of a model are
- * alike, so a block is compiled once and used for each. */
+ * them. Forward runs them first to last, backward last to first. A model has layers of few
+ * kinds, so a block is compiled once and used for each layer of its kind. */
 #ifndef MODELS_OPERATORS_H
 #define MODELS_OPERATORS_H
 
@@ -11,7 +11,21 @@
 #include "models/software.h"
 #include "models/step_class.h"
 
-enum block { BLOCK_EMBEDDING, BLOCK_ATTENTION, BLOCK_FEED_FORWARD, BLOCK_HEAD, BLOCK_COUNT };
+enum block {
+    BLOCK_EMBEDDING,
+    BLOCK_ATTENTION,
+    BLOCK_WINDOW_ATTENTION,   /* of layers that attend to the last positions only */
+    BLOCK_FEED_FORWARD,       /* with experts, or a dense model's */
+    BLOCK_DENSE_FEED_FORWARD, /* of a mixture's first layers, which have no experts */
+    BLOCK_HEAD,               /* multi-token prediction with it */
+    BLOCK_COUNT
+};
+
+/* The blocks that a layer is made of. */
+enum block operators_attention_block(const struct arch *arch, int64_t layer);
+enum block operators_feed_forward_block(const struct arch *arch, int64_t layer);
+/* Whether it is one of those, of which recomputation speaks. */
+bool operators_is_of_layer(enum block block);
 
 struct operation {
     const char *name; /* "cca_query.weight_gradient" */
@@ -41,6 +55,7 @@ struct workload {
     const struct software *software;
 };
 
+/* Empty for a block that the model has no layer of. */
 struct operator_list operators_of(const struct workload *workload, enum block block,
                                   struct arena *arena);
 

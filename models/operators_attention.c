@@ -1,4 +1,5 @@
-/* The attention block: grouped-query attention, and ZAYA1's compressed convolutional attention.
+/* The attention block: grouped-query attention, ZAYA1's compressed convolutional attention, and
+ * DeepSeek's multi-head latent attention.
  *
  * CCA (arXiv 2510.04476; order of operations as in Zyphra's modeling code):
  *
@@ -16,9 +17,39 @@ bytes_of(const struct operator_builder *builder, int64_t elements)
     return builder->element_bytes * (double)elements;
 }
 
+/* A kernel of the vocabulary has one head width. Where values are narrower than queries, either
+ * the stack pads them to the queries' (FlashAttention-2), or its kernel takes both, and costs
+ * what one of their mean width does: the products are q_len kv_len (width of queries + width of
+ * values). */
+static int64_t
+core_head_dim(const struct workload *workload)
+{
+    const struct arch *arch = workload->arch;
+    if (workload->software->pads_value_heads)
+        return arch->head_dim;
+    return (arch->head_dim + arch_value_head_dim(arch)) / 2;
+}
+
+/* Tokens that each attend to the window_tokens before them. The vocabulary's attention sees all:
+ * the band is cut into blocks of as many queries as the window is long, each of which meets the
+ * keys that a query of the band meets on the mean. */
+static void
+cut_to_window(struct attention *attention, int64_t window_tokens)
+{
+    int64_t length = attention->q_len;
+    if (window_tokens == 0 || window_tokens >= length)
+        return;
+    double w = (double)window_tokens, s = (double)length;
+    int64_t blocks = (length + window_tokens - 1) / window_tokens;
+    attention->batch *= blocks;
+    attention->q_len = length / blocks;
+    attention->kv_len = (int64_t)(w - w * w / (2 * s) + 0.5);
+    attention->is_causal = false;
+}
+
 /* Where the stack repeats key and value heads, attention sees as many of them as of queries. */
 static void
-build_core(struct operator_builder *builder)
+build_core(struct operator_builder *builder, int64_t window_tokens)
 {
     const struct workload *workload = builder->workload;
     const struct arch *arch = workload->arch;
@@ -30,16 +61,19 @@ build_core(struct operator_builder *builder)
                                   .kv_len = length,
                                   .q_heads = arch->query_heads,
                                   .kv_heads = kv_heads,
-                                  .head_dim = arch->head_dim,
+                                  .head_dim = core_head_dim(workload),
                                   .is_causal = true,
                                   .implementation =
                                       workload->software->attention_implementation};
+    cut_to_window(&attention, window_tokens);
     builder->spent_on = CLASS_ATTENTION_CORE;
     build_kernel(builder, "attention",
                  (struct kernel){.kind = KERNEL_ATTENTION, .attention = attention}, true);
-    int64_t heads = 2 * arch->query_heads + 2 * kv_heads; /* queries, outputs, keys, values */
+    int64_t heads = arch->query_heads + kv_heads; /* queries and keys; outputs and values */
+    int64_t value =
+        workload->software->pads_value_heads ? arch->head_dim : arch_value_head_dim(arch);
     double row_statistics = dtype_bytes(DTYPE_FP32) * (double)arch->query_heads;
-    build_saved(builder, bytes_of(builder, heads * arch->head_dim) + row_statistics);
+    build_saved(builder, bytes_of(builder, heads * (arch->head_dim + value)) + row_statistics);
 }
 
 /* Keys and values copied to every query head that uses them; backward adds the copies up. */
@@ -47,6 +81,8 @@ static void
 build_repetition(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
+    if (arch->kv_heads == arch->query_heads)
+        return;
     double few = bytes_of(builder, 2 * arch_kv_width(arch));
     double many = bytes_of(builder, 2 * arch_query_width(arch));
     if (builder->workload->software->repeats_key_value_heads)
@@ -128,9 +164,72 @@ build_gqa(struct operator_builder *builder)
     build_repetition(builder);
 }
 
+/* Queries: down to their rank, norm, up; or at once. The first product keeps the block's input. */
+static void
+build_mla_query(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    int64_t width = arch_query_width(arch), rank = arch->query_rank;
+    if (rank == 0) {
+        build_linear(builder, &(struct linear){"mla_query", width, arch->hidden, KEPT_HERE});
+        return;
+    }
+    build_linear(builder, &(struct linear){"mla_query_down", rank, arch->hidden, KEPT_HERE});
+    build_rows(builder, "mla_query_norm", KERNEL_RMS_NORM, builder->tokens, rank);
+    build_saved(builder, bytes_of(builder, rank));
+    build_linear(builder, &(struct linear){"mla_query_up", width, rank, KEPT_HERE});
+}
+
+/* RoPE turns a part of each query head and the one shared key, which is then put beside every
+ * head's own key. In one kernel: queries in place, keys read and written whole. Apart, queries are
+ * put together as well, and values padded where the stack pads them. Backward moves the same. */
+static void
+build_mla_mixing(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    const struct software *software = builder->workload->software;
+    double queries = bytes_of(builder, arch_query_width(arch)); /* keys are as wide */
+    double turning = bytes_of(builder, arch->query_heads * arch->rotary_head_dim);
+    double shared = bytes_of(builder, arch->rotary_head_dim), own = queries - turning;
+    double values = bytes_of(builder, arch_output_width(arch));
+    if (software->fuses_attention_mixing) {
+        double read = turning + shared + own, write = turning + queries;
+        build_pass(builder, &(struct pass){"mla_rope", read, write, write, read, 0});
+    } else {
+        double turned = turning + shared;
+        build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+        build_pass(builder,
+                   &(struct pass){"mla_join_query", queries, queries, queries, queries, 0});
+        build_pass(builder, &(struct pass){"mla_join_key", own + shared, queries, queries,
+                                           own + shared, 0});
+    }
+    if (software->pads_value_heads && values < queries)
+        build_pass(builder, &(struct pass){"pad_values", values, queries, queries, values, 0});
+}
+
+/* Keys and values come from one compressed form, which is normed, and one key that turns. */
+static void
+build_mla(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    int64_t rank = arch->kv_rank, turning = arch->rotary_head_dim;
+    int64_t own_keys = arch->query_heads * (arch->head_dim - turning);
+    builder->spent_on = CLASS_ATTENTION_PROJECTION;
+    build_mla_query(builder);
+    build_linear(builder, &(struct linear){"mla_key_value_down", rank + turning, arch->hidden,
+                                           KEPT_BY_ANOTHER});
+    build_rows(builder, "mla_key_value_norm", KERNEL_RMS_NORM, builder->tokens, rank);
+    build_saved(builder, bytes_of(builder, rank));
+    build_linear(builder,
+                 &(struct linear){"mla_key_value_up", own_keys + arch_output_width(arch), rank,
+                                  KEPT_HERE});
+    builder->spent_on = CLASS_ATTENTION_MIXING;
+    build_mla_mixing(builder);
+}
+
 /* The output projection's input is what attention has kept. */
 void
-build_attention(struct operator_builder *builder)
+build_attention(struct operator_builder *builder, int64_t window_tokens)
 {
     const struct arch *arch = builder->workload->arch;
     build_residual_norm(builder, "attention_norm");
@@ -141,9 +240,12 @@ build_attention(struct operator_builder *builder)
     case ATTENTION_CCA:
         build_cca(builder);
         break;
+    case ATTENTION_MLA:
+        build_mla(builder);
+        break;
     }
-    build_core(builder);
+    build_core(builder, window_tokens);
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
     build_linear(builder, &(struct linear){"attention_output", arch->hidden,
-                                           arch_query_width(arch), KEPT_BY_ANOTHER});
+                                           arch_output_width(arch), KEPT_BY_ANOTHER});
 }

@@ -31,6 +31,22 @@ build_dense(struct operator_builder *builder)
     build_linear(builder, &(struct linear){"down", arch->hidden, arch->dense_ffn, KEPT_HERE});
 }
 
+/* Beside the routed ones, on all tokens, from the input that the router keeps; what they give is
+ * added. Backward, so are the gradients of the input. */
+static void
+build_shared_experts(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    double one = builder->element_bytes * (double)arch->hidden;
+    builder->spent_on = CLASS_EXPERT;
+    build_linear(builder, &(struct linear){"shared_gate_up", 2 * arch->shared_ffn, arch->hidden,
+                                           KEPT_BY_ANOTHER});
+    build_swiglu(builder, (double)arch->shared_ffn, 1);
+    build_linear(builder,
+                 &(struct linear){"shared_down", arch->hidden, arch->shared_ffn, KEPT_HERE});
+    build_pass(builder, &(struct pass){"shared_add", 2 * one, one, 2 * one, one, 0});
+}
+
 /* ZAYA1 (arXiv 2511.17127 section IV): down-projection, the previous layer's state added (EDA),
  * norm, two layers with GELU, then one score a route, to which a balancing bias is added. */
 static void
@@ -144,13 +160,15 @@ build_experts(struct operator_builder *builder)
 }
 
 void
-build_feed_forward(struct operator_builder *builder)
+build_feed_forward(struct operator_builder *builder, bool has_experts)
 {
     build_residual_norm(builder, "feed_forward_norm");
-    if (builder->workload->arch->experts == 0) {
+    if (!has_experts) {
         build_dense(builder);
         return;
     }
     build_router(builder);
     build_experts(builder);
+    if (builder->workload->arch->shared_ffn > 0)
+        build_shared_experts(builder);
 }

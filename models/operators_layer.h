@@ -4,11 +4,11 @@
 
 #include "models/operator_builder.h"
 
-/* Residual, norm and attention: grouped-query, or CCA (arXiv 2510.04476, 2511.17127 table III).
- */
-void build_attention(struct operator_builder *builder);
+/* Residual, norm and attention: grouped-query, CCA (arXiv 2510.04476, 2511.17127 table III) or
+ * MLA (arXiv 2405.04434). window_tokens 0: to all positions before. */
+void build_attention(struct operator_builder *builder, int64_t window_tokens);
 
 /* Residual, norm and a dense feed-forward or a mixture of experts with its router. */
-void build_feed_forward(struct operator_builder *builder);
+void build_feed_forward(struct operator_builder *builder, bool has_experts);
 
 #endif

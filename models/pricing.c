@@ -113,8 +113,7 @@ pricing_block(const struct pricing *pricing, enum block block, enum direction di
 {
     const struct workload *workload = &pricing->inputs->workload;
     struct operator_list list = operators_of(workload, block, pricing->arena);
-    bool is_layer = block == BLOCK_ATTENTION || block == BLOCK_FEED_FORWARD;
-    bool is_repeated = direction == DIRECTION_BACKWARD && is_layer &&
+    bool is_repeated = direction == DIRECTION_BACKWARD && operators_is_of_layer(block) &&
                        workload->plan->recompute == RECOMPUTE_FULL;
     size_t room = (size_t)list.count * 2 * OPERATOR_KERNELS_MAX;
     *out = (struct priced_block){arena_alloc(pricing->arena, room, sizeof *out->items), 0, 0};

@@ -175,17 +175,18 @@ gathered_of(const struct program_builder *builder, int64_t unit)
 static void
 append_forward(struct program_builder *builder)
 {
-    int64_t layers = builder->pricing.inputs->workload.arch->layers;
+    const struct arch *arch = builder->pricing.inputs->workload.arch;
     builder->next.phase = PHASE_FORWARD;
     append_block(builder, BLOCK_EMBEDDING, DIRECTION_FORWARD, gathered_of(builder, 0));
-    for (int64_t layer = 0; layer < layers; layer++) {
+    for (int64_t layer = 0; layer < arch->layers; layer++) {
         builder->next.layer = (int32_t)layer;
-        append_block(builder, BLOCK_ATTENTION, DIRECTION_FORWARD,
+        append_block(builder, operators_attention_block(arch, layer), DIRECTION_FORWARD,
                      gathered_of(builder, layer + 1));
-        append_block(builder, BLOCK_FEED_FORWARD, DIRECTION_FORWARD, -1);
+        append_block(builder, operators_feed_forward_block(arch, layer), DIRECTION_FORWARD, -1);
     }
     builder->next.layer = -1;
-    append_block(builder, BLOCK_HEAD, DIRECTION_FORWARD, gathered_of(builder, layers + 1));
+    append_block(builder, BLOCK_HEAD, DIRECTION_FORWARD,
+                 gathered_of(builder, arch->layers + 1));
 }
 
 /* After the gradients of a unit are there: its bucket's reduction, if the unit closes it. */
@@ -213,8 +214,10 @@ append_backward(struct program_builder *builder, bool is_last_microbatch)
         append_overlapped_reduction(builder, workload->arch->layers + 1);
     for (int64_t layer = workload->arch->layers - 1; layer >= 0; layer--) {
         builder->next.layer = (int32_t)layer;
-        append_block(builder, BLOCK_FEED_FORWARD, DIRECTION_BACKWARD, -1);
-        append_block(builder, BLOCK_ATTENTION, DIRECTION_BACKWARD, -1);
+        append_block(builder, operators_feed_forward_block(workload->arch, layer),
+                     DIRECTION_BACKWARD, -1);
+        append_block(builder, operators_attention_block(workload->arch, layer),
+                     DIRECTION_BACKWARD, -1);
         if (is_reducing)
             append_overlapped_reduction(builder, layer + 1);
     }

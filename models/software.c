@@ -18,6 +18,7 @@ static const struct json_field FIELDS[] = {
     SOFTWARE_SWITCH(fuses_swiglu),
     SOFTWARE_SWITCH(fuses_attention_mixing),
     SOFTWARE_SWITCH(repeats_key_value_heads),
+    SOFTWARE_SWITCH(pads_value_heads),
     SOFTWARE_SWITCH(fuses_router_tail),
     SOFTWARE_SWITCH(fuses_cross_entropy),
     SOFTWARE_SWITCH(fuses_gradient_accumulation),

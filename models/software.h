@@ -17,6 +17,7 @@ struct software {
     bool fuses_swiglu;                 /* SiLU, product and (backward) its recomputation */
     bool fuses_attention_mixing;       /* q-k mean, norm, temperature, RoPE in one kernel */
     bool repeats_key_value_heads;      /* copies keys and values to every query head */
+    bool pads_value_heads;             /* to the width of the queries, for attention (MLA) */
     bool fuses_router_tail;            /* softmax and top-k in one kernel */
     bool fuses_cross_entropy;          /* no fp32 copy of the logits */
     bool fuses_gradient_accumulation;  /* weight gradients added in place by the product */

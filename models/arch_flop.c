@@ -18,8 +18,8 @@ plain_projection_terms(const struct arch *arch)
     return (double)arch->hidden * (2 * query_width + 2 * kv_width);
 }
 
-/* MLA, each rank with its way down and up: q (h + a (n + r)) + c (h + a (n + v)) + h r + a v h, with
- * ranks q and c, a heads of n + r query channels of which r turn, and v value channels. */
+/* MLA, each rank with its way down and up: q (h + a (n + r)) + c (h + a (n + v)) + h r + a v h,
+ * with ranks q and c, a heads of n + r query channels of which r turn, and v value channels. */
 static double
 latent_projection_terms(const struct arch *arch)
 {

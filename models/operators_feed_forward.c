@@ -121,18 +121,6 @@ build_sort(struct operator_builder *builder)
     build_pass(builder, &(struct pass){"sort_positions", index, index, 0, 0, index});
 }
 
-/* Tokens of each expert, as even as whole tokens allow. */
-static const int64_t *
-even_rows(const struct operator_builder *builder)
-{
-    const struct arch *arch = builder->workload->arch;
-    int64_t pairs = builder->tokens * arch->experts_per_token;
-    int64_t *rows = arena_alloc(builder->arena, (size_t)arch->experts, sizeof *rows);
-    for (int64_t i = 0; i < arch->experts; i++)
-        rows[i] = pairs / arch->experts + (i < pairs % arch->experts);
-    return rows;
-}
-
 /* Rows of the width, in and out of the order of experts; k of them a token. The order is a
  * permutation, so nothing meets and nothing is added atomically:
  *   permute   forward reads a row, writes k; backward reads k gradients, writes their sum
@@ -142,7 +130,9 @@ static void
 build_experts(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    const int64_t *rows = even_rows(builder);
+    struct routed_tokens routed = {builder->tokens, arch->experts_per_token, arch->experts};
+    struct expert_loads loads =
+        routing_loads(builder->workload->plan->routing, &routed, builder->arena);
     double one = builder->element_bytes * (double)arch->hidden;
     double all = one * (double)arch->experts_per_token;
     builder->spent_on = CLASS_DISPATCH;
@@ -150,10 +140,10 @@ build_experts(struct operator_builder *builder)
     build_pass(builder, &(struct pass){"permute", one, all, all, one, 0});
     builder->spent_on = CLASS_EXPERT;
     build_grouped_linear(
-        builder, rows,
+        builder, loads.rows,
         &(struct linear){"gate_up", 2 * arch->expert_ffn, arch->hidden, KEPT_HERE});
     build_swiglu(builder, (double)arch->expert_ffn, (double)arch->experts_per_token);
-    build_grouped_linear(builder, rows,
+    build_grouped_linear(builder, loads.rows,
                          &(struct linear){"down", arch->hidden, arch->expert_ffn, KEPT_HERE});
     builder->spent_on = CLASS_DISPATCH;
     build_pass(builder, &(struct pass){"combine", all, one, one + all, all, all});

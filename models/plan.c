@@ -49,6 +49,8 @@ static const struct json_field FIELDS[] = {
      JSON_OPTIONAL, 1, 100, NULL},
     {"is_newton_schulz_symmetric", JSON_FIELD_BOOL,
      offsetof(struct plan, is_newton_schulz_symmetric), JSON_OPTIONAL, 0, 0, NULL},
+    {"routing", JSON_FIELD_VALUE, offsetof(struct plan, routing_object),
+     JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
 };
 static const struct json_object_type TYPE = {"a plan", FIELDS, sizeof FIELDS / sizeof *FIELDS,
                                              NULL};
@@ -63,7 +65,13 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
                           .expert = 1,
                           .newton_schulz_steps = 5, /* Muon's own default, Jordan 2024 */
                           .is_newton_schulz_symmetric = false};
-    return json_read_object(object, &TYPE, plan, errors) ? plan : NULL;
+    if (!json_read_object(object, &TYPE, plan, errors))
+        return NULL;
+    if (plan->routing_object) {
+        plan->routing = routing_read(plan->routing_object, arena, errors);
+        return plan->routing ? plan : NULL;
+    }
+    return plan;
 }
 
 int64_t
@@ -235,7 +243,7 @@ check_zero_stage(const struct plan *plan, const struct json *object, struct erro
                      (long long)plan->zero_stage);
 }
 
-/* What the operators of this version do not know of a model, or of a size. */
+/* What goes beyond the model, or is too large. */
 static bool
 check_model(const struct plan *plan, const struct json *object, const struct arch *arch,
             struct error_list *errors)
@@ -245,16 +253,13 @@ check_model(const struct plan *plan, const struct json *object, const struct arc
                          "%lld is more than the %lld positions that %s was made for",
                          (long long)plan->sequence_tokens, (long long)arch->context_max,
                          arch->name);
-    if (arch->window_tokens > 0 && plan->sequence_tokens > arch->window_tokens)
-        return error_add(
-            errors, ERROR_INFEASIBLE, json_where(object),
-            "%s attends to a window of %lld tokens, which this version does not support",
-            arch->name, (long long)arch->window_tokens);
     if (plan->microbatch_sequences > MICROBATCH_TOKENS_MAX / plan->sequence_tokens)
         return json_fail(place_of(object, "microbatch_sequences"), errors,
                          "%lld sequences of %lld tokens are more than %d tokens a microbatch",
                          (long long)plan->microbatch_sequences,
                          (long long)plan->sequence_tokens, MICROBATCH_TOKENS_MAX);
+    if (plan->routing)
+        return routing_check(plan->routing, plan->routing_object, arch->experts, errors);
     return true;
 }
 

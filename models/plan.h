@@ -7,6 +7,7 @@
 
 #include "hw/cluster.h"
 #include "models/arch.h"
+#include "models/routing.h"
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_MUON };
 enum recompute_kind {
@@ -35,6 +36,9 @@ struct plan {
     enum optimizer_kind optimizer;
     int64_t newton_schulz_steps;
     bool is_newton_schulz_symmetric; /* the two symmetric products as triangles */
+
+    const struct json *routing_object; /* "routing" as it stands in the file */
+    const struct routing *routing;     /* of tokens to experts; NULL: evenly */
 };
 
 /* NULL after every fault of the file itself. */

@@ -112,13 +112,16 @@ START_TEST(what_cannot_be_lowered_yet_is_infeasible)
 END_TEST
 
 /* gpt-oss looks back 128 tokens in every second layer. */
-START_TEST(a_window_shorter_than_the_sequence_is_infeasible)
+START_TEST(weights_are_one_an_expert)
 {
+    const char *const settings[] = {
+        "plan.routing={\"kind\": \"histogram\", \"weights\": [1, 2]}"};
     struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
-                                  .model = "configs/models/gpt-oss-20b.json"};
+                                  .settings = settings,
+                                  .setting_count = 1};
     ck_assert_ptr_null(run_read(&request, arena, &errors));
-    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
-    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "a window of 128 tokens"));
+    ck_assert_str_eq(errors.items[0].what,
+                     "has 2 weights, wanted one for each of the 16 experts");
 }
 END_TEST
 
@@ -141,7 +144,7 @@ plan_suite(void)
     tcase_add_test(tests, a_batch_that_does_not_divide_offers_the_nearest);
     tcase_add_test(tests, a_sequence_beyond_the_models_positions_is_refused);
     tcase_add_test(tests, what_cannot_be_lowered_yet_is_infeasible);
-    tcase_add_test(tests, a_window_shorter_than_the_sequence_is_infeasible);
+    tcase_add_test(tests, weights_are_one_an_expert);
     tcase_add_test(tests, gradients_narrower_than_the_weights_are_refused);
     suite_add_tcase(suite, tests);
     return suite;

@@ -134,10 +134,13 @@ canvas_curve(struct canvas *canvas, struct canvas_path path, double line_pt, uin
 }
 
 void
-canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb)
+canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb,
+               double opaque_fraction)
 {
-    if (path.count >= 3)
-        add_path(canvas, DISPLAY_POLYGON, path, rgb);
+    if (path.count < 3)
+        return;
+    add_path(canvas, DISPLAY_POLYGON, path, rgb);
+    canvas->list.items[canvas->list.count - 1].opaque_fraction = opaque_fraction;
 }
 
 void
@@ -307,8 +310,8 @@ dump_path(struct text *out, const char *name, const struct display_item *item)
     for (size_t i = 0; i < path->count; i++)
         text_format(out, " %.2f,%.2f", path->points[i].x_pt, path->points[i].y_pt);
     text_format(out, " #%06X", item->rgb);
-    if (item->kind == DISPLAY_CURVE)
-        text_format(out, " %.2f", item->line_pt);
+    text_format(out, " %.2f",
+                item->kind == DISPLAY_CURVE ? item->line_pt : item->opaque_fraction);
 }
 
 static void

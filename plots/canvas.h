@@ -47,13 +47,14 @@ void canvas_line(struct canvas *canvas, struct canvas_point from, struct canvas_
 /* Filled, four corners in order. */
 void canvas_quad(struct canvas *canvas, const struct canvas_point corners[4], uint32_t rgb);
 /* A path of points, copied: a line through them with round corners, and what they go round,
- * filled. Fewer than two, or three, draw nothing. */
+ * filled, opaque or as much as a fraction says. Fewer than two, or three, draw nothing. */
 struct canvas_path {
     const struct canvas_point *points;
     size_t count;
 };
 void canvas_curve(struct canvas *canvas, struct canvas_path path, double line_pt, uint32_t rgb);
-void canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb);
+void canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb,
+                    double opaque_fraction);
 /* Filled. */
 void canvas_dot(struct canvas *canvas, struct canvas_point centre, double radius_pt,
                 uint32_t rgb);

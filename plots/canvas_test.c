@@ -55,7 +55,7 @@ draw_a_little(struct canvas *on)
     const struct canvas_point way[] = {{20, 30}, {40, 55}, {60, 30}};
     canvas_curve(on, (struct canvas_path){way, 3}, 1.5, 0x009E73);
     canvas_curve(on, (struct canvas_path){way, 1}, 1.5, 0x009E73); /* no line */
-    canvas_polygon(on, (struct canvas_path){way, 3}, 0xD55E00);
+    canvas_polygon(on, (struct canvas_path){way, 3}, 0xD55E00, 0.25);
     canvas_dot(on, way[1], 2.0, 0x000000);
     canvas_text(on, (struct canvas_point){60, 50}, &font, "1.5 µs");
 }
@@ -77,7 +77,7 @@ START_TEST(the_list_reads_as_it_was_drawn)
                                  "line 0.00,40.00 120.00,40.00 #DDDDDD 0.50\n"
                                  "quad 0.00,0.00 5.00,0.00 8.00,6.00 0.00,6.00 #EAEAEA\n"
                                  "curve 20.00,30.00 40.00,55.00 60.00,30.00 #009E73 1.50\n"
-                                 "polygon 20.00,30.00 40.00,55.00 60.00,30.00 #D55E00\n"
+                                 "polygon 20.00,30.00 40.00,55.00 60.00,30.00 #D55E00 0.25\n"
                                  "dot 40.00,55.00 2.00 #000000\n"
                                  "text 44.47 50.00 #1A1A1A 9.0 bold '1.5 µs'\n");
     /* 40 * 20 + 10 * 20 */

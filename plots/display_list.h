@@ -35,6 +35,7 @@ struct display_item {
     enum display_kind kind;
     uint32_t rgb;
     double line_pt;
+    double opaque_fraction; /* of a polygon; the others are opaque */
     union {
         struct canvas_box box;
         struct canvas_point points[4]; /* line: 2, quad: 4 */

@@ -11,7 +11,8 @@
 static const double curve_pt = 1.4;
 static const double point_radius_pt = 2.2;
 static const double point_halo_pt = 0.7; /* of paper round a point, to part it from the curve */
-static const double band_shade = -0.82;
+static const double ring_pt = 0.8;
+static const double band_opaque_fraction = 0.18;
 static const double point_shade = 0.45;
 static const double y_name_pt = 14.0;    /* above the box */
 static const double series_gap_pt = 6.0; /* from the box to a curve's label */
@@ -193,8 +194,8 @@ draw_band(const struct drawing *drawing, const struct line_chart_series *series,
         has_band = has_band || vertex->low < vertex->high;
     }
     if (has_band)
-        canvas_polygon(canvas, (struct canvas_path){points, 2 * count},
-                       style_shade(rgb, band_shade));
+        canvas_polygon(canvas, (struct canvas_path){points, 2 * count}, rgb,
+                       band_opaque_fraction);
 }
 
 static void
@@ -208,16 +209,30 @@ draw_curve(const struct drawing *drawing, const struct line_chart_series *series
     canvas_curve(canvas, (struct canvas_path){points, series->vertex_count}, curve_pt, rgb);
 }
 
+/* A disc, or a ring of the same size, in the paper's colour all round. */
+static void
+draw_point(struct canvas *canvas, struct canvas_point at, bool is_hollow, uint32_t rgb)
+{
+    canvas_dot(canvas, at, point_radius_pt, rgb);
+    if (is_hollow)
+        canvas_dot(canvas, at, point_radius_pt - ring_pt, STYLE_PAPER);
+}
+
+/* Rings under discs, for these count more. */
 static void
 draw_points(const struct drawing *drawing, const struct line_chart_series *series, uint32_t rgb)
 {
+    struct canvas *canvas = drawing->page.canvas;
+    for (size_t i = 0; i < series->point_count; i++)
+        canvas_dot(canvas,
+                   plane_point(&drawing->plane, series->points[i].x, series->points[i].y),
+                   point_radius_pt + point_halo_pt, STYLE_PAPER);
     for (int layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < series->point_count; i++) {
-            struct canvas_point at =
-                plane_point(&drawing->plane, series->points[i].x, series->points[i].y);
-            canvas_dot(drawing->page.canvas, at,
-                       point_radius_pt + (layer == 0 ? point_halo_pt : 0.0),
-                       layer == 0 ? STYLE_PAPER : rgb);
+            const struct line_chart_point *point = &series->points[i];
+            if (point->is_hollow == (layer == 0))
+                draw_point(canvas, plane_point(&drawing->plane, point->x, point->y),
+                           point->is_hollow, rgb);
         }
 }
 
@@ -296,12 +311,27 @@ draw_end_labels(const struct drawing *drawing)
 }
 
 static bool
-has_points(const struct line_chart *chart)
+has_points(const struct line_chart *chart, bool is_hollow)
 {
     for (size_t s = 0; s < chart->series_count; s++)
-        if (chart->series[s].point_count > 0)
-            return true;
+        for (size_t i = 0; i < chart->series[s].point_count; i++)
+            if (chart->series[s].points[i].is_hollow == is_hollow)
+                return true;
     return false;
+}
+
+/* The entry of discs or of rings at x, if they have a name and there are any; the next x. */
+static double
+draw_legend_point(struct drawing *drawing, double x_pt, bool is_hollow)
+{
+    const struct line_chart *chart = drawing->chart;
+    const char *name = is_hollow ? chart->hollow_name : chart->point_name;
+    if (name == NULL || !has_points(chart, is_hollow))
+        return x_pt;
+    struct canvas_box box = page_draw_legend_name(&drawing->page, x_pt, name, &x_pt);
+    struct canvas_point centre = {box.x_pt + box.width_pt / 2, box.y_pt + box.height_pt / 2};
+    draw_point(drawing->page.canvas, centre, is_hollow, point_colour(chart, 0));
+    return x_pt;
 }
 
 static void
@@ -321,15 +351,10 @@ draw_legend(struct drawing *drawing)
     }
     if (chart->band_name != NULL) {
         box = page_draw_legend_name(&drawing->page, x_pt, chart->band_name, &x_pt);
-        canvas_fill(canvas, box, style_shade(line_chart_colour(0), band_shade));
+        canvas_fill(canvas, box, style_shade(line_chart_colour(0), band_opaque_fraction - 1.0));
     }
-    if (chart->point_name != NULL && has_points(chart)) {
-        box = page_draw_legend_name(&drawing->page, x_pt, chart->point_name, &x_pt);
-        canvas_dot(
-            canvas,
-            (struct canvas_point){box.x_pt + box.width_pt / 2, box.y_pt + box.height_pt / 2},
-            point_radius_pt, point_colour(chart, 0));
-    }
+    x_pt = draw_legend_point(drawing, x_pt, false);
+    draw_legend_point(drawing, x_pt, true);
     drawing->page.y_pt += PAGE_SECTION_GAP_PT;
 }
 

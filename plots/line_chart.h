@@ -44,6 +44,7 @@ struct line_chart_vertex {
 
 struct line_chart_point {
     double x, y;
+    bool is_hollow; /* a ring: of less weight than the others */
 };
 
 struct line_chart_series {
@@ -70,7 +71,8 @@ struct line_chart {
     size_t series_count;
     const struct line_chart_mark *marks;
     size_t mark_count;
-    const char *curve_name, *band_name, *point_name; /* in the legend; NULL: not there */
+    /* In the legend; NULL: not there. */
+    const char *curve_name, *band_name, *point_name, *hollow_name;
 };
 
 /* Draws and sets the canvas's size to the page's. A linear y begins at 0 unless all values lie

@@ -2,10 +2,10 @@
 #include "plots/line_chart.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plots/check_texts.h"
+#include "sim/base/check_arena.h"
 
 Suite *line_chart_suite(void);
 
@@ -13,17 +13,9 @@ static struct arena *arena;
 static struct canvas *canvas;
 
 static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static void
 set_up(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = out_of_memory});
+    arena = check_arena_new();
     canvas = canvas_new(arena, "DejaVu Sans");
 }
 
@@ -52,9 +44,12 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "line 97.70,66.30 97.70,149.00 #DDDDDD 0.50\n"
                                  "text 99.70 73.30 #595959 7.0 '2 waves'\n"
                                  "polygon 35.27,117.31 160.13,69.79 285.00,96.19 285.00,96.19 "
-                                 "160.13,69.79 35.27,127.88 #D1E6F1\n"
+                                 "160.13,69.79 35.27,127.88 #0072B2 0.18\n"
                                  "curve 35.27,122.60 160.13,69.79 285.00,96.19 #0072B2 1.40\n"
                                  "dot 160.13,82.99 2.90 #FFFFFF\n"
+                                 "dot 35.27,122.60 2.90 #FFFFFF\n"
+                                 "dot 35.27,122.60 2.20 #000000\n"
+                                 "dot 35.27,122.60 1.40 #FFFFFF\n"
                                  "dot 160.13,82.99 2.20 #000000\n"
                                  "line 35.27,149.00 285.00,149.00 #595959 0.50\n"
                                  "line 35.27,149.00 35.27,153.00 #595959 0.50\n"
@@ -82,9 +77,9 @@ START_TEST(a_small_chart_is_drawn_to_scale)
     const struct line_chart_vertex curve[] = {{1024, 100e12, 80e12, 120e12},
                                               {2048, 300e12, 300e12, 300e12},
                                               {3072, 200e12, 200e12, 200e12}};
-    const struct line_chart_point points[] = {{2048, 250e12}};
+    const struct line_chart_point points[] = {{2048, 250e12, false}, {1024, 100e12, true}};
     const struct line_chart_series series = {
-        .curve = curve, .vertex_count = 3, .points = points, .point_count = 1};
+        .curve = curve, .vertex_count = 3, .points = points, .point_count = 2};
     const struct line_chart_mark marks[] = {{1536, "2 waves"}};
     const struct line_chart chart = {.title = "Small",
                                      .x = {"n", "", LINE_CHART_BINARY},
@@ -117,7 +112,7 @@ random_series(uint64_t *seed, double scale)
     for (size_t i = 0; i < count; i++) {
         double y = scale * (1 + draw_number(seed, 1000));
         curve[i] = (struct line_chart_vertex){(double)(i + 1) * 64, y, y * 0.9, y * 1.1};
-        points[i] = (struct line_chart_point){curve[i].x, y * 1.05};
+        points[i] = (struct line_chart_point){curve[i].x, y * 1.05, i % 3 == 0};
     }
     return (struct line_chart_series){
         .label = draw_number(seed, 3) ? arena_format(arena, "k = %u", draw_number(seed, 99999))
@@ -159,7 +154,8 @@ random_chart(uint64_t *seed)
         .mark_count = has_curve ? mark_count : 0,
         .curve_name = "predicted",
         .band_name = "one standard deviation",
-        .point_name = "measured"};
+        .point_name = "measured",
+        .hollow_name = "measured, seen"};
 }
 
 START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)

@@ -260,16 +260,23 @@ draw_quad(cairo_t *cairo, const struct display_item *item)
 }
 
 static void
-draw_path(cairo_t *cairo, const struct display_item *item)
+draw_polygon(cairo_t *cairo, const struct display_item *item)
+{
+    const struct canvas_path *path = &item->shape.path;
+    for (size_t i = 0; i < path->count; i++)
+        cairo_line_to(cairo, path->points[i].x_pt, path->points[i].y_pt);
+    cairo_set_source_rgba(cairo, (item->rgb >> 16) / 255.0, ((item->rgb >> 8) & 0xFFu) / 255.0,
+                          (item->rgb & 0xFFu) / 255.0, item->opaque_fraction);
+    cairo_fill(cairo);
+}
+
+static void
+draw_curve(cairo_t *cairo, const struct display_item *item)
 {
     const struct canvas_path *path = &item->shape.path;
     for (size_t i = 0; i < path->count; i++)
         cairo_line_to(cairo, path->points[i].x_pt, path->points[i].y_pt);
     set_source(cairo, item->rgb);
-    if (item->kind == DISPLAY_POLYGON) {
-        cairo_fill(cairo);
-        return;
-    }
     cairo_save(cairo);
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
@@ -299,8 +306,10 @@ draw_item(cairo_t *cairo, const struct render_fonts *fonts, const struct display
     case DISPLAY_DOT:
         break;
     case DISPLAY_CURVE:
+        draw_curve(cairo, item);
+        break;
     case DISPLAY_POLYGON:
-        draw_path(cairo, item);
+        draw_polygon(cairo, item);
         break;
     case DISPLAY_OUTLINE:
         draw_outline(cairo, item);

@@ -1,52 +1,23 @@
-/* stepcast kernel: what kernels cost on a device, one given as a word or a list line by line. */
+/* stepcast kernel: what kernels cost on a device: one, one with a key that runs, or a list. */
 #include <string.h>
 
 #include "hw/kernel_cost.h"
-#include "sim/base/json_writer.h"
 #include "sim/base/units.h"
-#include "sim/cli/command.h"
+#include "sim/cli/kernel_question.h"
+#include "sim/cli/kernel_sweep.h"
 #include "sim/cli/price_list.h"
 
 extern const struct command command_kernel;
-
-/* The keys that an answer adds to its question. */
-static void
-write_cost(struct json_writer *writer, const struct kernel_cost *cost)
-{
-    json_write_real_at(writer, "predicted_s", cost->seconds_s);
-    json_write_real_at(writer, "sigma", cost->relative_sigma);
-    json_write_string_at(writer, "bound", kernel_bound_name(cost->bound));
-    json_write_real_at(writer, "flop", cost->flop);
-    json_write_real_at(writer, "hbm_bytes", cost->hbm_bytes);
-    json_write_integer_at(writer, "tiles", cost->tiles);
-    json_write_integer_at(writer, "waves", cost->waves);
-    json_write_real_at(writer, "compute_fraction", cost->compute_fraction);
-    json_write_real_at(writer, "hbm_fraction", cost->hbm_fraction);
-}
-
-/* Faults of the cost model know no place: they get the question's. */
-static bool
-price(const struct device *device, const struct json *question, struct arena *arena,
-      struct kernel_cost *cost, struct error_list *errors)
-{
-    struct kernel kernel;
-    struct error_list faults = {0};
-    if (!kernel_read(question, &kernel, arena, errors))
-        return false;
-    if (!kernel_cost(device, &kernel, cost, &faults))
-        return error_add(errors, faults.items[0].kind, json_where(question), "%s",
-                         faults.items[0].what);
-    return true;
-}
 
 static bool
 price_question(const void *context, const struct json *question, struct arena *arena,
                struct json_writer *answer, struct error_list *errors)
 {
+    struct kernel kernel;
     struct kernel_cost cost;
-    if (!price(context, question, arena, &cost, errors))
+    if (!kernel_question_price(context, question, arena, &kernel, &cost, errors))
         return false;
-    write_cost(answer, &cost);
+    kernel_question_write_cost(answer, &cost);
     return true;
 }
 
@@ -68,56 +39,88 @@ write_reading(struct text *text, const struct device *device, const struct kerne
                     (long long)device->compute_units);
 }
 
-static void
-write_answer(struct text *text, const struct json *question, const struct kernel_cost *cost)
+static bool
+is_picture(enum output_format format)
 {
-    struct json_writer writer = json_writer_new(text, false);
-    json_write_begin_object(&writer);
-    for (size_t i = 0; i < json_count(question); i++) {
-        json_write_key(&writer, json_key(question, i));
-        json_write_value(&writer, json_value_at(question, i));
-    }
-    write_cost(&writer, cost);
-    json_write_end_object(&writer);
-    text_append(text, "\n", 1);
+    return format == OUTPUT_SVG || format == OUTPUT_PDF || format == OUTPUT_PNG;
 }
 
 static int
-price_word(const struct options *options, const struct device *device, struct arena *arena)
+price_words(const struct options *options, const struct device *device, struct arena *arena)
 {
     struct error_list errors = {0};
-    const char *word = options_word(options, 0);
+    struct kernel kernel;
     struct kernel_cost cost;
-    const struct json *question =
-        json_read_text(arena, "kernel", 1, word, strlen(word), &errors);
-    if (!question || !price(device, question, arena, &cost, &errors))
+    const struct json *question = kernel_question_read(options, arena, &errors);
+    if (!question || !kernel_question_price(device, question, arena, &kernel, &cost, &errors))
         return command_report(&errors);
     struct text text = text_new(arena);
     if (command_format(options) == OUTPUT_JSON)
-        write_answer(&text, question, &cost);
+        kernel_question_write_answer(&text, question, &cost);
     else
         write_reading(&text, device, &cost);
     return command_output(options, &text);
 }
 
 static int
-run(const struct options *options, struct arena *arena)
+draw_sweep(const struct kernel_sweep *sweep, const struct options *options, struct arena *arena)
 {
-    const char *list_path = options_text(options, "list");
-    bool has_word = options_word_count(options) > 0;
-    if (!*options_text(options, "device"))
-        return command_usage(command_kernel.name, "--device is missing");
-    if (has_word == (*list_path != '\0'))
-        return command_usage(command_kernel.name, "wanted either a kernel or --list FILE");
     struct error_list errors = {0};
-    const struct json *object = json_read_file(arena, options_text(options, "device"), &errors);
-    const struct device *device = object ? device_read(object, arena, &errors) : NULL;
-    if (!device)
+    struct text out = text_new(arena);
+    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+    line_chart_draw(kernel_sweep_picture(sweep, arena), &STYLE_PAGE_WEB, canvas);
+    bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
+    canvas_free(canvas);
+    return is_drawn ? command_output(options, &out) : command_report(&errors);
+}
+
+static int
+write_sweep(const struct kernel_sweep *sweep, const struct options *options,
+            struct arena *arena)
+{
+    enum output_format format = command_format(options);
+    struct text out = text_new(arena);
+    if (is_picture(format))
+        return draw_sweep(sweep, options, arena);
+    if (format == OUTPUT_JSON)
+        kernel_sweep_write_lines(sweep, &out);
+    else if (format == OUTPUT_CSV)
+        kernel_sweep_write_csv(sweep, &out);
+    else
+        kernel_sweep_print(sweep, &out);
+    return command_output(options, &out);
+}
+
+static int
+price_sweep(const struct options *options, const struct device *device, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct kernel_sweep sweep = {.options = options, .device = device};
+    struct measured_list measured = {0};
+    const char *range = options_text(options, "sweep"), *fault = "";
+    const char *series = options_text(options, "series");
+    if (!sweep_parse(range, &sweep.sweep, arena, &fault))
+        return command_usage(command_kernel.name, "--sweep %s: %s", range, fault);
+    if (*series && !sweep_parse_words(series, &sweep.series, arena, &fault))
+        return command_usage(command_kernel.name, "--series %s: %s", series, fault);
+    if (*series && strcmp(sweep.series.key, sweep.sweep.key) == 0)
+        return command_usage(command_kernel.name, "--sweep and --series both set %s",
+                             sweep.sweep.key);
+    for (size_t i = 0; i < options_text_count(options, "measured"); i++)
+        if (!measured_list_read(&measured, options_text_at(options, "measured", i), arena,
+                                &errors))
+            return command_report(&errors);
+    if (!kernel_sweep_price(&sweep, arena, &errors) ||
+        !kernel_sweep_add_measured(&sweep, &measured, arena, &errors))
         return command_report(&errors);
-    if (has_word)
-        return price_word(options, device, arena);
-    struct price_list list = {
-        .path = list_path,
+    return write_sweep(&sweep, options, arena);
+}
+
+static int
+price_all(const struct options *options, const struct device *device)
+{
+    const struct price_list list = {
+        .path = options_text(options, "list"),
         .output_path = options_text(options, "output"),
         .keeps_going = options_flag(options, "keep-going"),
         .price = price_question,
@@ -126,25 +129,70 @@ run(const struct options *options, struct arena *arena)
     return price_list_run(&list);
 }
 
+/* EXIT_DONE, or EXIT_USAGE after saying which of the options do not go together. */
+static int
+check_options(const struct options *options)
+{
+    const char *name = command_kernel.name;
+    bool has_words = options_word_count(options) > 0;
+    bool has_sweep = *options_text(options, "sweep") != '\0';
+    enum output_format format = command_format(options);
+    if (!*options_text(options, "device"))
+        return command_usage(name, "--device is missing");
+    if (has_words == (*options_text(options, "list") != '\0'))
+        return command_usage(name, "wanted either a kernel or --list FILE");
+    if (has_sweep && !has_words)
+        return command_usage(name, "--sweep runs over one kernel, and there is only a list");
+    if (has_sweep)
+        return EXIT_DONE;
+    if (*options_text(options, "series") || options_text_count(options, "measured") > 0)
+        return command_usage(name, "--series and --measured go with --sweep KEY=FROM:TO:STEP");
+    if (is_picture(format) || format == OUTPUT_CSV)
+        return command_usage(name, "a picture or a table is of a --sweep KEY=FROM:TO:STEP");
+    return EXIT_DONE;
+}
+
+static int
+run(const struct options *options, struct arena *arena)
+{
+    int code = check_options(options);
+    if (code != EXIT_DONE)
+        return code;
+    struct error_list errors = {0};
+    const struct json *object = json_read_file(arena, options_text(options, "device"), &errors);
+    const struct device *device = object ? device_read(object, arena, &errors) : NULL;
+    if (!device)
+        return command_report(&errors);
+    if (*options_text(options, "sweep"))
+        return price_sweep(options, device, arena);
+    if (options_word_count(options) > 0)
+        return price_words(options, device, arena);
+    return price_all(options, device);
+}
+
 static const struct option_spec OPTIONS[] = {
     {"device", 0, OPTION_TEXT, "FILE", "the device that runs them"},
     {"list", 0, OPTION_TEXT, "FILE", "one kernel a line, JSON; - is standard input"},
     {"keep-going", 0, OPTION_FLAG, NULL, "past a line that cannot be answered"},
+    {"sweep", 0, OPTION_TEXT, "KEY=FROM:TO:STEP", "one key over a range, or KEY=1,2,4"},
+    {"series", 0, OPTION_TEXT, "KEY=VALUE,...", "a curve for each value of another key"},
+    {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels to set beside a sweep (JSONL)"},
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of words"},
-    {"output", 'o', OPTION_TEXT, "FILE", "where the answer goes; .json for JSON"},
+    {"output", 'o', OPTION_TEXT, "FILE", ".json; of a sweep .csv, .svg, .png, .pdf, too"},
 };
 
 const struct command command_kernel = {
     .name = "kernel",
     .summary = "what kernels cost on a device, and why",
-    .synopsis = "--device FILE [KERNEL | --list FILE]",
-    .example = "stepcast kernel --device configs/devices/mi300x.json "
-               "'{\"kernel\": \"gemm\", \"m\": 8192, \"n\": 8192, \"k\": 8192, "
-               "\"layout\": \"nt\", \"dtype\": \"bf16\"}'",
+    .synopsis =
+        "--device FILE [KERNEL [KEY=VALUE]... [--sweep KEY=FROM:TO:STEP] | --list FILE]",
+    .example = "stepcast kernel --device configs/devices/mi300x.json gemm m=8192 k=8192 "
+               "layout=nt dtype=bf16 --sweep n=1024:8192:64 -o width.svg",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
-    .word_maximum = 1,
-    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
+    .word_maximum = 16,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_CSV | 1u << OUTPUT_SVG |
+               1u << OUTPUT_PDF | 1u << OUTPUT_PNG,
     .run = run,
 };

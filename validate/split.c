@@ -2,6 +2,9 @@
 #include "validate/split.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "sim/base/hash.h"
 
 const char *
 split_part_name(enum split_part part)
@@ -130,15 +133,6 @@ split_collective_shape(const struct collective *collective, struct text *shape)
 }
 
 static uint64_t
-fnv1a_64(const char *bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325; /* the offset basis and prime of the 64-bit variant */
-    for (; *bytes != '\0'; bytes++)
-        hash = (hash ^ (uint8_t)*bytes) * 0x100000001b3;
-    return hash;
-}
-
-static uint64_t
 splitmix64_output(uint64_t state)
 {
     state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
@@ -149,6 +143,7 @@ splitmix64_output(uint64_t state)
 enum split_part
 split_part(const char *shape, uint64_t seed)
 {
-    uint64_t mixed = splitmix64_output(fnv1a_64(shape) + (seed + 1) * 0x9e3779b97f4a7c15);
+    uint64_t mixed = splitmix64_output(hash_fnv1a_64(shape, strlen(shape)) +
+                                       (seed + 1) * 0x9e3779b97f4a7c15);
     return (mixed >> 63) != 0 ? SPLIT_HELD_OUT : SPLIT_FIT;
 }

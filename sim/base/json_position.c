@@ -1,6 +1,8 @@
 /* Where a value stands in its file: found by walking the text again along the value's path.
  *
- * Only done to print a message. The text has been parsed before, so it is known to be JSON. */
+ * Only done for a message or an edit. The text has been parsed before, so it is known to be JSON.
+ */
+#include <assert.h>
 #include <string.h>
 
 #include "sim/base/json_tree.h"
@@ -142,4 +144,20 @@ const char *
 json_position_of_key(const struct json *value)
 {
     return position(value, true);
+}
+
+/* Blanks before the next comma or bracket are not the value's. */
+struct json_extent
+json_position_extent(const struct json *value)
+{
+    const struct json_document *document = value->document;
+    assert(!value->origin && "a value given by json_set stands in no file");
+    struct cursor cursor = {document->text, document->text + document->length};
+    find(value, false, &cursor);
+    const char *start = cursor.at;
+    skip_value(&cursor);
+    while (cursor.at > start && strchr(" \t\r\n", cursor.at[-1]))
+        cursor.at--;
+    return (struct json_extent){(size_t)(start - document->text),
+                                (size_t)(cursor.at - document->text)};
 }

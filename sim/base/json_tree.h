@@ -38,6 +38,12 @@ struct json {
 const char *json_position_of_value(const struct json *value);
 const char *json_position_of_key(const struct json *value);
 
+/* The value's bytes in the text of its document. */
+struct json_extent {
+    size_t start, end;
+};
+struct json_extent json_position_extent(const struct json *value);
+
 /* Where the parser stopped, from 1. */
 struct json_syntax_place {
     int line, column;

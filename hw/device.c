@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "hw/calibration_record.h"
+
 /* Wider than any machine's numbers, narrow enough that the cost's arithmetic stays finite. Rates
  * start at a megabyte or a million operations a second, a 30,000th of the slowest that is shipped
  * (PCIe 4.0 x16): what is below is a slip of unit, as 5300 for 5.3e12 bytes/s. */
@@ -40,6 +42,7 @@
 struct device_reading {
     struct device device;
     const struct json *peak_flop_per_s, *memory, *gemm, *attention, *streams, *element_rates;
+    const struct json *calibration;
 };
 
 static const struct json_field device_fields[] = {
@@ -61,6 +64,10 @@ static const struct json_field device_fields[] = {
     FIELD_VALUE("attention", device_reading, attention),
     FIELD_VALUE("streams", device_reading, streams),
     FIELD_VALUE("element_rates_per_s", device_reading, element_rates),
+    {.key = "calibration",
+     .type = JSON_FIELD_VALUE,
+     .offset = offsetof(struct device_reading, calibration),
+     .flags = JSON_OPTIONAL},
 };
 
 static const struct json_field memory_fields[] = {
@@ -344,6 +351,8 @@ read_sections(const struct device_reading *reading, struct device *device,
         is_right &= read_streams(reading->streams, device, errors);
     if (reading->element_rates)
         is_right &= read_element_rates(reading->element_rates, device, errors);
+    if (reading->calibration)
+        is_right &= calibration_record_check(reading->calibration, errors);
     return is_right;
 }
 

@@ -1,0 +1,220 @@
+/* stepcast calibrate: fits a device file to measured kernels and shows how far off it is. */
+#include "sim/cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hw/device.h"
+#include "sim/base/hash.h"
+#include "sim/base/json.h"
+#include "sim/base/json_writer.h"
+#include "sim/base/spelling.h"
+#include "validate/calibration_file.h"
+#include "validate/calibration_report.h"
+
+extern const struct command command_calibrate;
+
+enum { LIST_BYTES_MAX = 64 * 1024 * 1024 };
+
+/* The lists of the command line, with what the record says of each. */
+struct lists {
+    struct measured_list rows;
+    struct calibration_list *items;
+    size_t count;
+};
+
+static bool
+read_list(const char *path, struct lists *lists, struct arena *arena, struct error_list *errors)
+{
+    struct text text = text_new(arena);
+    size_t rows_before = lists->rows.count;
+    if (!text_read_file(&text, path, LIST_BYTES_MAX, errors) ||
+        !measured_list_parse(&lists->rows, path, &text, arena, errors))
+        return false;
+    lists->items[lists->count++] = (struct calibration_list){
+        path, lists->rows.count - rows_before, hash_fnv1a_64(text.bytes, text.length)};
+    return true;
+}
+
+static bool
+read_lists(const struct options *options, struct lists *lists, struct arena *arena,
+           struct error_list *errors)
+{
+    size_t count = options_text_count(options, "measured");
+    bool is_right = true;
+    lists->items = arena_alloc(arena, count, sizeof *lists->items);
+    for (size_t i = 0; i < count; i++)
+        is_right &= read_list(options_text_at(options, "measured", i), lists, arena, errors);
+    return is_right;
+}
+
+/* "gemm,attention": one word of --only; NULL when it is a kind, else what was meant. */
+static bool
+want_kind(const char *word, size_t length, struct calibration_question *question)
+{
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++) {
+        const char *name = kernel_kind_name((enum kernel_kind)i);
+        if (strlen(name) == length && strncmp(name, word, length) == 0)
+            return question->is_wanted[i] = true;
+    }
+    return false;
+}
+
+static int
+fail_kind(const char *word, size_t length, struct arena *arena)
+{
+    const char *names[KERNEL_KIND_COUNT];
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        names[i] = kernel_kind_name((enum kernel_kind)i);
+    const char *unknown = arena_format(arena, "%.*s", (int)length, word);
+    const char *nearest = spelling_nearest(unknown, names, KERNEL_KIND_COUNT);
+    return command_usage("calibrate", "--only: there is no kernel \"%.60s\"%s%s", unknown,
+                         nearest ? "; did you mean " : "", nearest ? nearest : "");
+}
+
+/* EXIT_DONE when the kinds are understood; all without --only. */
+static int
+want_kinds(const struct options *options, struct calibration_question *question,
+           struct arena *arena)
+{
+    const char *words = options_text(options, "only");
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        question->is_wanted[i] = *words == '\0';
+    while (*words != '\0') {
+        size_t length = strcspn(words, ",");
+        if (!want_kind(words, length, question))
+            return fail_kind(words, length, arena);
+        words += length + (words[length] == ',');
+    }
+    return EXIT_DONE;
+}
+
+static bool
+parse_seed(const char *text, uint64_t *seed)
+{
+    char *end;
+    *seed = SPLIT_SEED_DEFAULT;
+    if (*text == '\0')
+        return true;
+    long long value = strtoll(text, &end, 10);
+    *seed = (uint64_t)value;
+    return end != text && *end == '\0' && value >= 0 && value <= 1000000000000000;
+}
+
+/* The library has no clock: the day is taken here, by the clock of the world. */
+static bool
+take_date(const char *given, char date[static 11])
+{
+    struct tm day;
+    char sign;
+    int year, month, of_month;
+    if (*given == '\0') {
+        time_t now = time(NULL);
+        return gmtime_r(&now, &day) && strftime(date, 11, "%Y-%m-%d", &day) == 10;
+    }
+    bool is_date = strlen(given) == 10 && given[4] == '-' && given[7] == '-' &&
+                   strspn(given, "0123456789-") == 10 &&
+                   sscanf(given, "%4d-%2d-%2d%c", &year, &month, &of_month, &sign) == 3 &&
+                   month >= 1 && month <= 12 && of_month >= 1 && of_month <= 31;
+    (void)snprintf(date, 11, "%.10s", given);
+    return is_date;
+}
+
+static int
+write_answer(const struct options *options, const struct calibration *calibration,
+             const struct calibration_record *record, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct text file = text_new(arena), report = text_new(arena);
+    calibration_file_write(calibration, record, &file);
+    if (!text_write_file(&file, options_text(options, "output"), &errors))
+        return command_report(&errors);
+    if (options_flag(options, "json")) {
+        struct json_writer writer = json_writer_new(&report, true);
+        calibration_report_write(calibration, record, &writer);
+        text_format(&report, "\n");
+    } else {
+        calibration_report_print(calibration, record, &report);
+    }
+    return command_print(&report);
+}
+
+static int
+fit(const struct options *options, struct calibration_question *question, const char *date,
+    struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct lists lists = {0};
+    question->file = json_read_file(arena, options_text(options, "device"), &errors);
+    if (question->file)
+        question->device = device_read(question->file, arena, &errors);
+    if (!question->device || !read_lists(options, &lists, arena, &errors))
+        return command_report(&errors);
+    question->list = &lists.rows;
+    const struct calibration *calibration = calibrate(question, arena, &errors);
+    if (!calibration)
+        return command_report(&errors);
+    struct calibration_record record = {date, lists.items, lists.count};
+    return write_answer(options, calibration, &record, arena);
+}
+
+static void
+take_kept(const struct options *options, struct calibration_question *question,
+          struct arena *arena)
+{
+    question->kept_count = options_text_count(options, "keep");
+    const char **kept = arena_alloc(arena, question->kept_count, sizeof *kept);
+    for (size_t i = 0; i < question->kept_count; i++)
+        kept[i] = options_text_at(options, "keep", i);
+    question->kept = kept;
+}
+
+static int
+run(const struct options *options, struct arena *arena)
+{
+    struct calibration_question question = {0};
+    char date[11];
+    if (*options_text(options, "device") == '\0')
+        return command_usage("calibrate", "--device is missing: the file to begin with");
+    if (options_text_count(options, "measured") == 0)
+        return command_usage("calibrate", "--measured is missing: what to fit to");
+    const char *output = options_text(options, "output");
+    if (*output == '\0' || strcmp(output, "-") == 0)
+        return command_usage("calibrate", "wanted -o FILE: where the fitted device goes");
+    if (!parse_seed(options_text(options, "seed"), &question.seed))
+        return command_usage("calibrate", "--seed %s: wanted a whole number from 0 to 1e15",
+                             options_text(options, "seed"));
+    if (!take_date(options_text(options, "date"), date))
+        return command_usage("calibrate", "--date %s: wanted a day as 2026-11-21",
+                             options_text(options, "date"));
+    take_kept(options, &question, arena);
+    int code = want_kinds(options, &question, arena);
+    return code == EXIT_DONE ? fit(options, &question, date, arena) : code;
+}
+
+static const struct option_spec option_specs[] = {
+    {"device", 0, OPTION_TEXT, "FILE", "the device file to begin with"},
+    {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels (JSONL)"},
+    {"only", 0, OPTION_TEXT, "KIND[,KIND]...", "fit these kinds of kernels, else all"},
+    {"keep", 0, OPTION_TEXTS, "PATH", "leave this coefficient as it is"},
+    {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
+    {"date", 0, OPTION_TEXT, "YYYY-MM-DD", "for the record, default today"},
+    {"json", 0, OPTION_FLAG, NULL, "what was fitted as JSON"},
+    {"output", 'o', OPTION_TEXT, "FILE", "where the fitted device file goes"},
+};
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a device to measured kernels",
+    .synopsis = "--device FILE --measured LIST... -o FILE",
+    .example = "stepcast calibrate --device configs/devices/h200.json "
+               "--measured validate/reference/h200/kernels.jsonl -o build/h200.json",
+    .options = option_specs,
+    .option_count = sizeof option_specs / sizeof option_specs[0],
+    .word_minimum = 0,
+    .word_maximum = 0,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
+    .run = run,
+};

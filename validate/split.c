@@ -132,18 +132,10 @@ split_collective_shape(const struct collective *collective, struct text *shape)
                 collective->bytes);
 }
 
-static uint64_t
-splitmix64_output(uint64_t state)
-{
-    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
-    state = (state ^ (state >> 27)) * 0x94d049bb133111eb;
-    return state ^ (state >> 31);
-}
-
 enum split_part
 split_part(const char *shape, uint64_t seed)
 {
-    uint64_t mixed = splitmix64_output(hash_fnv1a_64(shape, strlen(shape)) +
-                                       (seed + 1) * 0x9e3779b97f4a7c15);
+    uint64_t mixed =
+        hash_mixed(hash_fnv1a_64(shape, strlen(shape)) + (seed + 1) * 0x9e3779b97f4a7c15);
     return (mixed >> 63) != 0 ? SPLIT_HELD_OUT : SPLIT_FIT;
 }

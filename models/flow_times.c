@@ -1,0 +1,274 @@
+/* Times of flows: one task for each class of flows, one resource for each class of links.
+ *
+ * The engine counts picoseconds, which is too coarse here: 1 MiB over 48e9 bytes/s take 21.845333
+ * us, a third of a picosecond off the grid, and a ring adds up a hundred such. The engine does not
+ * ask what a second is, though: the graph's second is made 2^-n of a real one, with the largest
+ * n that the clock's range allows. */
+#include "models/flow_times.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "models/flow_classes.h"
+#include "models/flow_paths.h"
+#include "sim/base/hash.h"
+#include "sim/base/units.h"
+#include "sim/engine/engine.h"
+
+/* Half of what the engine takes for one drain, 2^62 ps. */
+static const double GRAPH_RANGE_S = 2.3e6;
+
+enum { NO_LANE = UINT32_MAX };
+
+struct lowering {
+    const struct flow_list *list;
+    const struct flow_paths *paths;
+    const struct flow_classes *classes;
+    struct arena *arena;
+    struct task_graph *graph;
+    double clock_ratio;     /* seconds of the graph in one real second: a power of two */
+    uint32_t release_count; /* tasks before the first flow: each ends when a flow may start */
+    uint32_t *open_lanes;   /* by class: the lane that it is the last of, or NO_LANE */
+    struct task_usage *usages; /* of the class at hand, with room for the longest path */
+    int32_t *demands;          /* open addressing: demands of the graph, or TASK_NONE */
+    size_t demand_mask;
+};
+
+/* As long as the list can last at most: while anything flows, some link is full or some flow at
+ * its top rate, so no less than the narrowest link's rate flows. Beside it, what the engine may
+ * expect of one flow for a while: an equal part of its links for ever. */
+static double
+longest_s(const struct flow_list *list, const struct flow_paths *paths)
+{
+    double start_s = 0, sum_bytes = 0, alone_s = 0, narrowest_bytes_per_s = HUGE_VAL;
+    for (size_t i = 0; i < paths->link_count; i++)
+        narrowest_bytes_per_s = fmin(narrowest_bytes_per_s, paths->bytes_per_s[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        start_s = fmax(start_s, list->flows[i].start_s);
+        sum_bytes += list->flows[i].bytes;
+        for (uint32_t l = paths->begins[i]; l < paths->begins[i + 1]; l++) {
+            uint32_t link = paths->links[l];
+            double part_bytes_per_s = paths->bytes_per_s[link] / paths->flow_counts[link];
+            alone_s = fmax(alone_s, list->flows[i].bytes / part_bytes_per_s);
+        }
+    }
+    return start_s + sum_bytes / narrowest_bytes_per_s + alone_s;
+}
+
+static double
+finest_clock_ratio(double longest_s)
+{
+    int exponent;
+    (void)frexp(GRAPH_RANGE_S / longest_s, &exponent);
+    return longest_s > 0 ? ldexp(1, exponent - 1) : 1;
+}
+
+static bool
+has_dependencies(const struct flow *flow)
+{
+    return flow[1].dependency_begin > flow->dependency_begin;
+}
+
+static int64_t
+start_ps(const struct lowering *lowering, const struct flow *flow)
+{
+    return units_ps_from_s(flow->start_s * lowering->clock_ratio);
+}
+
+/* What a flow waits for that has dependencies and a start: a task that ends then. */
+static void
+add_releases(struct lowering *lowering)
+{
+    for (uint32_t class = 0; class < lowering->classes->count; class ++) {
+        const struct flow *flow = &lowering->list->flows[lowering->classes->flows[class]];
+        if (flow->start_s == 0 || !has_dependencies(flow))
+            continue;
+        uint32_t lane = task_graph_add_lane(lowering->graph, "start", flow->from);
+        struct task task = {.delay_ps = start_ps(lowering, flow), .demand = TASK_NONE};
+        lowering->release_count = 1 + task_graph_add_task(lowering->graph, &task, lane);
+    }
+}
+
+/* The classes of links that the class passes, each once. */
+static size_t
+fill_usages(const struct lowering *lowering, uint32_t class)
+{
+    const struct flow_paths *paths = lowering->paths;
+    uint32_t flow = lowering->classes->flows[class];
+    size_t count = 0;
+    for (uint32_t i = paths->begins[flow]; i < paths->begins[flow + 1]; i++) {
+        uint32_t link = lowering->classes->of_link[paths->links[i]];
+        size_t at = 0;
+        while (at < count && lowering->usages[at].resource != link)
+            at++;
+        if (at == count)
+            lowering->usages[count++] = (struct task_usage){link, 0};
+        lowering->usages[at].amount += 1;
+    }
+    for (size_t i = 0; i < count; i++)
+        lowering->usages[i].amount = flow_classes_flows_on_link(
+            lowering->classes, class, lowering->usages[i].resource, lowering->usages[i].amount);
+    return count;
+}
+
+static bool
+has_usages(const struct task_demand *demand, const struct task_usage *usages, size_t count)
+{
+    bool is_same = demand->usage_count == count;
+    for (size_t i = 0; i < count && is_same; i++)
+        is_same = demand->usages[i].resource == usages[i].resource &&
+                  demand->usages[i].amount == usages[i].amount;
+    return is_same;
+}
+
+static size_t
+hash_usages(const struct task_usage *usages, size_t count)
+{
+    uint64_t hash = count;
+    for (size_t i = 0; i < count; i++)
+        hash = hash_mixed(hash_mixed(hash + usages[i].resource) + (uint64_t)usages[i].amount);
+    return hash;
+}
+
+/* The graph's demand of those that pass these links; flows on one path share it. */
+static int32_t
+demand_of(struct lowering *lowering, uint32_t class)
+{
+    size_t count = fill_usages(lowering, class);
+    size_t at = hash_usages(lowering->usages, count) & lowering->demand_mask;
+    for (;; at = (at + 1) & lowering->demand_mask) {
+        int32_t demand = lowering->demands[at];
+        if (demand == TASK_NONE)
+            break;
+        if (has_usages(task_graph_demand(lowering->graph, demand), lowering->usages, count))
+            return demand;
+    }
+    uint32_t flow = lowering->classes->flows[class];
+    struct task_demand demand = {
+        .top_rate_per_s =
+            flow_paths_top_bytes_per_s(lowering->paths, flow) / lowering->clock_ratio,
+        .weight = 1,
+        .usages = lowering->usages,
+        .usage_count = count,
+    };
+    lowering->demands[at] = task_graph_add_demand(lowering->graph, &demand);
+    return lowering->demands[at];
+}
+
+/* The lane of a dependency that is still the last of its lane: to come behind it there is to wait
+ * for it. Else a lane of its own. *before is that dependency, or the class itself. */
+static uint32_t
+lane_behind(struct lowering *lowering, const struct flow *flow, uint32_t class,
+            uint32_t *before)
+{
+    for (uint32_t i = flow->dependency_begin; i < flow[1].dependency_begin; i++) {
+        *before = lowering->classes->of_flow[lowering->list->dependencies[i]];
+        uint32_t lane = lowering->open_lanes[*before];
+        lowering->open_lanes[*before] = NO_LANE;
+        if (lane != NO_LANE)
+            return lane;
+    }
+    *before = class;
+    return task_graph_add_lane(lowering->graph, "flow", flow->from);
+}
+
+static void
+add_dependencies(struct lowering *lowering, const struct flow *flow, uint32_t task,
+                 uint32_t before_on_lane)
+{
+    for (uint32_t i = flow->dependency_begin; i < flow[1].dependency_begin; i++) {
+        uint32_t before = lowering->classes->of_flow[lowering->list->dependencies[i]];
+        if (before != before_on_lane)
+            task_graph_add_dependency(lowering->graph, lowering->release_count + before, task);
+    }
+}
+
+static void
+add_flows(struct lowering *lowering)
+{
+    uint32_t next_release = 0;
+    for (uint32_t class = 0; class < lowering->classes->count; class ++) {
+        const struct flow *flow = &lowering->list->flows[lowering->classes->flows[class]];
+        bool is_released = flow->start_s > 0 && has_dependencies(flow);
+        struct task task = {.work = flow->bytes, .demand = demand_of(lowering, class)};
+        task.delay_ps = is_released ? 0 : start_ps(lowering, flow);
+        uint32_t before;
+        uint32_t lane = lane_behind(lowering, flow, class, &before);
+        uint32_t index = task_graph_add_task(lowering->graph, &task, lane);
+        lowering->open_lanes[class] = lane;
+        add_dependencies(lowering, flow, index, before);
+        if (is_released)
+            task_graph_add_dependency(lowering->graph, next_release++, index);
+    }
+}
+
+static void
+add_links(struct lowering *lowering)
+{
+    for (uint32_t i = 0; i < lowering->classes->link_count; i++) {
+        double bytes_per_s = lowering->paths->bytes_per_s[lowering->classes->links[i]];
+        (void)task_graph_add_resource(lowering->graph, "link",
+                                      bytes_per_s / lowering->clock_ratio);
+    }
+}
+
+static void
+make_room(struct lowering *lowering)
+{
+    size_t size = 64, path_max = 0;
+    while (size < 2 * lowering->classes->count)
+        size *= 2;
+    for (size_t i = 0; i < lowering->list->count; i++) {
+        size_t length = lowering->paths->begins[i + 1] - lowering->paths->begins[i];
+        path_max = length > path_max ? length : path_max;
+    }
+    struct arena *arena = lowering->arena;
+    lowering->usages = arena_alloc(arena, path_max, sizeof *lowering->usages);
+    lowering->open_lanes =
+        arena_alloc(arena, lowering->classes->count, sizeof *lowering->open_lanes);
+    lowering->demands = arena_alloc(arena, size, sizeof *lowering->demands);
+    lowering->demand_mask = size - 1;
+    for (size_t i = 0; i < size; i++)
+        lowering->demands[i] = TASK_NONE;
+    lowering->graph = task_graph_new(arena, lowering->classes->count);
+}
+
+static struct flow_times *
+times_from(const struct lowering *lowering, const struct trace *trace)
+{
+    size_t count = lowering->list->count;
+    double *finish_s = arena_alloc(lowering->arena, count, sizeof *finish_s);
+    for (size_t i = 0; i < count; i++) {
+        size_t task = lowering->release_count + lowering->classes->of_flow[i];
+        finish_s[i] = units_s_from_ps(trace->entries[task].end_ps) / lowering->clock_ratio;
+    }
+    struct flow_times *times = arena_alloc(lowering->arena, 1, sizeof *times);
+    *times = (struct flow_times){
+        .finish_s = finish_s,
+        .class_count = lowering->classes->count,
+        .event_count = trace->event_count,
+        .solve_count = trace->solve_count,
+    };
+    return times;
+}
+
+struct flow_times *
+flow_times_find(const struct flow_list *list, const struct cluster *cluster, uint64_t seed,
+                struct arena *arena, struct error_list *errors)
+{
+    const struct flow_paths *paths = flow_paths_find(list, cluster, seed, arena, errors);
+    if (!paths)
+        return NULL;
+    struct lowering lowering = {
+        .list = list,
+        .paths = paths,
+        .classes = flow_classes_find(list, paths, arena),
+        .arena = arena,
+        .clock_ratio = finest_clock_ratio(longest_s(list, paths)),
+    };
+    make_room(&lowering);
+    add_links(&lowering);
+    add_releases(&lowering);
+    add_flows(&lowering);
+    return times_from(&lowering, engine_run(lowering.graph, arena));
+}

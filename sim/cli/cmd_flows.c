@@ -1,0 +1,118 @@
+/* stepcast flows: when each flow of a list ends, for checks against network simulators. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/flow_times.h"
+#include "sim/base/json_writer.h"
+#include "sim/cli/command.h"
+
+static const size_t LIST_MAX_BYTES = (size_t)4 << 30;
+
+extern const struct command command_flows;
+
+static void
+write_csv(struct text *text, const struct flow_list *list, const struct flow_times *times)
+{
+    text_format(text, "id,finish_s\n");
+    for (size_t i = 0; i < list->count; i++) {
+        size_t length;
+        const char *id = flow_list_id(list, i, &length);
+        text_format(text, "%.*s,%.15g\n", (int)length, id, times->finish_s[i]);
+    }
+}
+
+static void
+write_json(struct text *text, const struct flow_list *list, const struct flow_times *times,
+           struct arena *arena)
+{
+    struct json_writer writer = json_writer_new(text, true);
+    json_write_begin_array(&writer);
+    for (size_t i = 0; i < list->count; i++) {
+        size_t length;
+        const char *id = flow_list_id(list, i, &length);
+        json_write_begin_object(&writer);
+        json_write_string_at(&writer, "id", arena_format(arena, "%.*s", (int)length, id));
+        json_write_real_at(&writer, "finish_s", times->finish_s[i]);
+        json_write_end_object(&writer);
+    }
+    json_write_end_array(&writer);
+    text_append(text, "\n", 1);
+}
+
+static bool
+read_seed(const char *word, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(word, &end, 10);
+    return end != word && *end == '\0' && errno == 0 && *word != '-';
+}
+
+static const struct cluster *
+read_cluster(const char *path, struct arena *arena, struct error_list *errors)
+{
+    const struct json *object = json_read_file(arena, path, errors);
+    return object ? cluster_read(object, arena, errors) : NULL;
+}
+
+static int
+answer(const struct options *options, const struct flow_list *list,
+       const struct flow_times *times, struct arena *arena)
+{
+    struct text text = text_new(arena);
+    if (command_format(options) == OUTPUT_JSON)
+        write_json(&text, list, times, arena);
+    else
+        write_csv(&text, list, times);
+    return command_output(options, &text);
+}
+
+static int
+run(const struct options *options, struct arena *arena)
+{
+    const char *path = options_text(options, "flows");
+    const char *cluster_path = options_text(options, "cluster");
+    const char *seed_word = options_text(options, "seed");
+    uint64_t seed = 1;
+    if (!*cluster_path || !*path)
+        return command_usage(command_flows.name, "--%s is missing",
+                             *cluster_path ? "flows" : "cluster");
+    if (*seed_word && !read_seed(seed_word, &seed))
+        return command_usage(command_flows.name, "--seed %.60s, wanted a whole number",
+                             seed_word);
+    struct error_list errors = {0};
+    const struct cluster *cluster = read_cluster(cluster_path, arena, &errors);
+    struct text text = text_new(arena);
+    if (!cluster || !text_read_file(&text, path, LIST_MAX_BYTES, &errors))
+        return command_report(&errors);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const struct flow_list *list =
+        flow_list_read(name, &text, cluster_gpus(cluster), arena, &errors);
+    const struct flow_times *times =
+        list ? flow_times_find(list, cluster, seed, arena, &errors) : NULL;
+    return times ? answer(options, list, times, arena) : command_report(&errors);
+}
+
+static const struct option_spec OPTIONS[] = {
+    {"cluster", 0, OPTION_TEXT, "FILE", "the cluster that they cross"},
+    {"flows", 0, OPTION_TEXT, "FILE",
+     "CSV: id,start_s,src,dst,bytes,deps; - is standard input"},
+    {"seed", 0, OPTION_TEXT, "N", "draws the path of each flow that keeps to one; else 1"},
+    {"json", 0, OPTION_FLAG, NULL, "JSON in place of CSV"},
+    {"output", 'o', OPTION_TEXT, "FILE", "where the answer goes; .csv, or .json for JSON"},
+};
+
+const struct command command_flows = {
+    .name = "flows",
+    .summary = "when the flows of a list end on a cluster",
+    .synopsis = "--cluster FILE --flows FILE [--seed N] [-o FILE]",
+    .example = "stepcast flows --cluster configs/clusters/reference-rails-4.json --flows "
+               "validate/reference/network/hand.flows.csv",
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .word_minimum = 0,
+    .word_maximum = 0,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_CSV | 1u << OUTPUT_JSON,
+    .run = run,
+};

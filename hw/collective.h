@@ -17,6 +17,8 @@ struct collective {
     int64_t ranks;
     int64_t nodes;
     double bytes;
+    const double
+        *bytes_matrix; /* of all_to_all_v, [sender][receiver]; bytes is its largest row */
     /* send_recv between two certain ranks, numbered node by node: nodes is then worked out from
      * them. Equal (as when left 0): between neighbours of a node, or GPUs of one rail. */
     int64_t from, to;
@@ -37,9 +39,14 @@ struct collective_cost {
 };
 
 /* One line of a collective list:
- * {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes": 1e9}. */
+ * {"collective": "all_gather", "ranks": 8, "nodes": 1, "bytes": 1e9}; in place of both numbers the
+ * ranks themselves, "ranks": [0, 8, 16]. Lists and matrices are kept in the arena. */
 bool collective_read(const struct json *object, struct collective *collective,
-                     struct error_list *errors);
+                     struct arena *arena, struct error_list *errors);
+
+/* The number in the cluster of the index-th of its ranks. */
+int64_t collective_rank(const struct cluster *cluster, const struct collective *collective,
+                        int64_t index);
 
 /* Where its ranks lie. False with ERROR_INPUT: ranks that the cluster does not have or that are
  * twice in the group, nodes that do not divide them. Not of a send_recv with certain ends. */

@@ -1,173 +1,13 @@
-/* What a collective costs: of the schedules that the library could run on these ranks, each by
- * each protocol, the cheapest, as the library's own tuner would choose. */
+/* What a collective costs between ranks of a cluster that have their links to themselves: who takes
+ * part, whether there is a way, and which schedules the library could run. */
 #include "hw/collective.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
+#include "hw/collective_matrix.h"
 #include "hw/collective_offers.h"
-
-/* Seconds that a chain of n nodes takes in k chunks, (n - 2 + k)(a + t / k), with the best k of
- * at least one: sqrt((n - 2) t / a). a: start-up of a step, t: transfer of the whole to one
- * node. */
-static double
-chain_s(double nodes, double step_s, double transfer_s)
-{
-    if (step_s <= 0)
-        return transfer_s;
-    double chunks = fmax(1, sqrt((nodes - 2) * transfer_s / step_s));
-    return (nodes - 2 + chunks) * (step_s + transfer_s / chunks);
-}
-
-/* The ranks in question, and what the fabric gives them. */
-struct pricing {
-    const struct fabric *fabric;
-    enum collective_kind kind;
-    struct ranks_shape shape;
-    double own_bytes;  /* that stay with each rank but pass through it all the same */
-    double link_rate;  /* bytes per second */
-    double nic_rate;   /* bytes per second */
-    double node_links; /* of one GPU in the whole node */
-};
-
-struct price {
-    double latency_s, link_s, nic_s, fill_s;
-};
-
-static double
-price_transfer_s(const struct price *price)
-{
-    return fmax(price->link_s, price->nic_s) + price->fill_s;
-}
-
-static double
-price_total_s(const struct price *price)
-{
-    return price->latency_s + price_transfer_s(price);
-}
-
-static struct price
-price_schedule(const struct pricing *pricing, const struct collective_schedule *schedule,
-               const struct fabric_protocol *protocol)
-{
-    double launch_s = protocol->launch_s + pricing->fabric->tunings[pricing->kind].launch_s;
-    double link_bytes = schedule->link_bytes + pricing->own_bytes;
-    struct price price = {
-        .latency_s = schedule->launches * launch_s +
-                     schedule->link_hops * protocol->link_hop_s +
-                     schedule->nic_hops * protocol->nic_hop_s,
-        .link_s = link_bytes / (pricing->link_rate * protocol->bandwidth_fraction),
-    };
-    if (schedule->nic_bytes > 0)
-        price.nic_s = schedule->nic_bytes / (pricing->nic_rate * protocol->bandwidth_fraction);
-    if (schedule->chain_nodes > 0) {
-        double chain_latency_s = (schedule->chain_nodes - 1) * protocol->nic_hop_s;
-        price.latency_s += chain_latency_s;
-        price.nic_s =
-            chain_s(schedule->chain_nodes, protocol->nic_hop_s, price.nic_s) - chain_latency_s;
-    }
-    price.fill_s = 2 * sqrt(protocol->fill_s * fmax(price.link_s, price.nic_s));
-    return price;
-}
-
-struct choice {
-    struct price price;
-    const struct collective_schedule *schedule;
-    const struct fabric_protocol *protocol;
-};
-
-static struct choice
-choose(const struct pricing *pricing, const struct collective_offers *offers)
-{
-    struct choice best = {.price.latency_s = HUGE_VAL};
-    for (int i = 0; i < offers->count * pricing->fabric->protocol_count; i++) {
-        const struct collective_schedule *schedule = &offers->schedules[i % offers->count];
-        const struct fabric_protocol *protocol = &pricing->fabric->protocols[i / offers->count];
-        struct price price = price_schedule(pricing, schedule, protocol);
-        if (price_total_s(&price) < price_total_s(&best.price))
-            best = (struct choice){price, schedule, protocol};
-    }
-    assert(best.schedule && "a fabric has a protocol, a collective a schedule");
-    return best;
-}
-
-static const char *
-bound_name(const struct pricing *pricing, const struct price *price)
-{
-    if (price->latency_s > price_transfer_s(price))
-        return "latency";
-    if (price->nic_s > price->link_s)
-        return "nic";
-    return pricing->fabric->node_topology == NODE_MESH ? "xgmi" : "nvlink";
-}
-
-/* Errors of the fixed part, of the transfer and of this collective, taken as independent. */
-static double
-total_sigma(const struct pricing *pricing, const struct price *price)
-{
-    const struct fabric *fabric = pricing->fabric;
-    double level_sigma =
-        pricing->shape.nodes > 1 ? fabric->network_relative_sigma : fabric->node_relative_sigma;
-    double fixed = fabric->latency_relative_sigma * price->latency_s;
-    double shared = level_sigma * price_transfer_s(price);
-    double both = hypot(fixed, shared) / price_total_s(price);
-    return hypot(both, fabric->tunings[pricing->kind].relative_sigma);
-}
-
-/* What it takes of the links, NICs and GPUs while bytes move. */
-static void
-fill_shares(const struct pricing *pricing, const struct choice *choice,
-            struct collective_cost *cost)
-{
-    const struct fabric *fabric = pricing->fabric;
-    const struct collective_schedule *schedule = choice->schedule;
-    double link_bytes_per_s = (schedule->link_bytes + pricing->own_bytes) / cost->transfer_s;
-    double nic_bytes_per_s = schedule->nic_bytes / cost->transfer_s;
-    double busy_bytes_per_s = pricing->link_rate * pricing->node_links;
-    double sent_bytes_per_s = link_bytes_per_s * pricing->shape.links + nic_bytes_per_s;
-
-    if (busy_bytes_per_s > 0) {
-        cost->link_fraction = link_bytes_per_s * pricing->shape.links / busy_bytes_per_s;
-        cost->hbm_fraction =
-            fmin(1, fabric->hbm_fraction * sent_bytes_per_s / busy_bytes_per_s);
-    }
-    if (schedule->nic_bytes > 0)
-        cost->nic_fraction = nic_bytes_per_s / pricing->nic_rate;
-    cost->compute_fraction = pricing->shape.nodes > 1 ? fabric->network_compute_fraction
-                                                      : fabric->node_compute_fraction;
-}
-
-static void
-fill_cost(const struct pricing *pricing, const struct collective_offers *offers,
-          struct collective_cost *cost)
-{
-    struct choice choice = choose(pricing, offers);
-    *cost = (struct collective_cost){
-        .latency_s = choice.price.latency_s,
-        .transfer_s = price_transfer_s(&choice.price),
-        .relative_sigma = total_sigma(pricing, &choice.price),
-        .algorithm = choice.schedule->algorithm,
-        .protocol = choice.protocol->name,
-        .bound = bound_name(pricing, &choice.price),
-    };
-    fill_shares(pricing, &choice, cost);
-}
-
-static struct pricing
-pricing_of(const struct cluster *cluster, enum collective_kind kind, struct ranks_shape shape)
-{
-    const struct fabric *fabric = &cluster->fabric;
-    double efficiency = fabric->tunings[kind].efficiency;
-    return (struct pricing){
-        .fabric = fabric,
-        .kind = kind,
-        .shape = shape,
-        .link_rate = fabric_link_rate(fabric, fmax(1, shape.links)) * efficiency,
-        .nic_rate = fabric_nic_rate(fabric) * efficiency,
-        .node_links = fabric_links(fabric, cluster->gpus_per_node),
-    };
-}
+#include "hw/collective_price.h"
 
 static bool
 check_bytes(double bytes, struct error_list *errors)
@@ -232,12 +72,23 @@ static bool
 check_forwarding(const struct cluster *cluster, int64_t from, int64_t to,
                  struct error_list *errors)
 {
-    if (cluster->fabric.forwards_cross_rail)
+    if (cluster->fabric.network_topology != NETWORK_RAILS_ONLY ||
+        cluster->fabric.forwards_cross_rail)
         return true;
     return error_add(errors, ERROR_INFEASIBLE, "",
                      "no route from rank %lld to rank %lld: the rails of %s do not meet and "
                      "nothing forwards from one to another",
                      (long long)from, (long long)to, cluster->name);
+}
+
+/* The price of some offers that every protocol may carry. */
+static struct collective_cost
+cheapest(const struct pricing *pricing, const struct collective_offers *offers, double bytes)
+{
+    struct collective_choice best = {.is_found = false};
+    for (int i = 0; i < pricing->fabric->protocol_count; i++)
+        collective_choose(pricing, &pricing->fabric->protocols[i], offers, bytes, &best);
+    return collective_price(pricing, &best);
 }
 
 /* Between two certain ranks. */
@@ -248,18 +99,41 @@ pair_cost(const struct cluster *cluster, const struct collective *collective,
     int64_t g = cluster->gpus_per_node, from = collective->from, to = collective->to;
     if (!check_rank(cluster, from, errors) || !check_rank(cluster, to, errors))
         return false;
-    bool crosses_node = from / g != to / g, crosses_rail = from % g != to % g;
+    bool crosses_node = from / g != to / g;
+    bool crosses_rail = crosses_node && from % g != to % g;
     if (crosses_node && !check_network(cluster, errors))
         return false;
-    if (crosses_node && crosses_rail && !check_forwarding(cluster, from, to, errors))
+    if (crosses_rail && !check_forwarding(cluster, from, to, errors))
         return false;
-    struct ranks_shape shape = {
-        .nodes = crosses_node ? 2 : 1, .gpus = 1, .links = 1, .ranks = 2};
-    struct pricing pricing = pricing_of(cluster, COLLECTIVE_SEND_RECV, shape);
+    int64_t low = from < to ? from : to, high = from < to ? to : from;
+    struct rank_placement placement = {.ranks = 2,
+                                       .nodes = crosses_node ? 2 : 1,
+                                       .gpus = 1,
+                                       .first_node = low / g,
+                                       .last_node = high / g,
+                                       .keeps_rails = !crosses_rail};
+    bool is_forwarded = crosses_rail && cluster->fabric.network_topology == NETWORK_RAILS_ONLY;
+    struct pricing pricing = collective_pricing(cluster, COLLECTIVE_SEND_RECV, &placement);
     struct collective_offers offers =
-        collective_offers_of_send(crosses_node, crosses_rail, collective->bytes);
-    fill_cost(&pricing, &offers, cost);
+        collective_offers_of_send(crosses_node, is_forwarded, collective->bytes);
+    *cost = cheapest(&pricing, &offers, collective->bytes);
     return true;
+}
+
+int64_t
+collective_rank(const struct cluster *cluster, const struct collective *collective,
+                int64_t index)
+{
+    if (collective->group.size != 0)
+        return rank_group_at(&collective->group, index);
+    int64_t gpus = collective->ranks / collective->nodes;
+    return index / gpus * cluster->gpus_per_node + index % gpus;
+}
+
+static bool
+meets_all_pairs(enum collective_kind kind)
+{
+    return kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_ALL_TO_ALL_V;
 }
 
 /* An all-to-all meets every pair: of several GPUs a node always some without a common rail. */
@@ -273,58 +147,67 @@ check_routes(const struct cluster *cluster, const struct collective *collective,
         return false;
     if (!placement->keeps_rails)
         return check_forwarding(cluster, placement->stray_from, placement->stray_to, errors);
-    if (collective->kind != COLLECTIVE_ALL_TO_ALL || placement->gpus == 1)
+    if (!meets_all_pairs(collective->kind) || placement->gpus == 1)
         return true;
-    int64_t from = 0, to = cluster->gpus_per_node + 1;
-    if (collective->group.size != 0) {
-        from = rank_group_at(&collective->group, 0);
-        to = rank_group_at(&collective->group, placement->gpus + 1);
-    }
-    return check_forwarding(cluster, from, to, errors);
+    return check_forwarding(cluster, collective_rank(cluster, collective, 0),
+                            collective_rank(cluster, collective, placement->gpus + 1), errors);
 }
 
+/* What one protocol may carry. */
 static struct collective_offers
-offers_of(const struct fabric *fabric, const struct collective *collective,
-          const struct rank_placement *placement, struct ranks_shape shape)
+offers_by(const struct pricing *pricing, const struct fabric_protocol *protocol,
+          const struct rank_placement *placement, double bytes)
 {
-    enum collective_kind kind = collective->kind;
-    double bytes = collective->bytes;
+    const struct fabric *fabric = pricing->fabric;
     struct collective_offers offers =
-        kind == COLLECTIVE_SEND_RECV
+        pricing->kind == COLLECTIVE_SEND_RECV
             ? collective_offers_of_send(placement->nodes > 1, false, bytes)
-        : placement->nodes == 1 ? collective_offers_in_node(fabric, kind, shape, bytes)
-        : placement->gpus == 1  ? collective_offers_on_rail(fabric, kind, shape, bytes)
-                                : collective_offers_on_levels(fabric, kind, shape, bytes);
-    for (int i = 0; i < offers.count && !placement->keeps_rails; i++)
+        : placement->nodes == 1 ? collective_offers_in_node(protocol->algorithm, pricing->kind,
+                                                            pricing->shape, bytes)
+        : placement->gpus == 1
+            ? collective_offers_on_rail(fabric, pricing->kind, pricing->shape, bytes)
+            : collective_offers_on_levels(fabric, pricing->kind, pricing->shape, bytes);
+    bool is_across = !placement->keeps_rails && fabric->network_topology == NETWORK_RAILS_ONLY;
+    for (int i = 0; i < offers.count && is_across; i++)
         offers.schedules[i] = schedule_across_rails(offers.schedules[i]);
     return offers;
 }
 
+static struct collective_cost
+group_cost(const struct pricing *pricing, const struct rank_placement *placement, double bytes)
+{
+    struct collective_choice best = {.is_found = false};
+    for (int i = 0; i < pricing->fabric->protocol_count; i++) {
+        const struct fabric_protocol *protocol = &pricing->fabric->protocols[i];
+        struct collective_offers offers = offers_by(pricing, protocol, placement, bytes);
+        collective_choose(pricing, protocol, &offers, bytes, &best);
+    }
+    return collective_price(pricing, &best);
+}
+
 static bool
-group_cost(const struct cluster *cluster, const struct collective *collective,
+ranks_cost(const struct cluster *cluster, const struct collective *collective,
            const struct rank_placement *placement, struct collective_cost *cost,
            struct error_list *errors)
 {
-    const struct fabric *fabric = &cluster->fabric;
+    double bytes = collective->bytes;
     if (!check_routes(cluster, collective, placement, errors))
         return false;
     if (placement->ranks == 1)
         return true;
-    int64_t gpus = placement->gpus;
-    bool uses_links = gpus > 1 || !placement->keeps_rails;
-    struct ranks_shape shape = {.nodes = (double)placement->nodes,
-                                .gpus = (double)gpus,
-                                .links =
-                                    uses_links ? fabric_links(fabric, gpus > 1 ? gpus : 2) : 0,
-                                .ranks = (double)placement->ranks};
-    if (collective->kind == COLLECTIVE_SEND_RECV)
-        shape.gpus = shape.links = 1;
-    struct pricing pricing = pricing_of(cluster, collective->kind, shape);
-    struct collective_offers offers = offers_of(fabric, collective, placement, shape);
-    if (placement->nodes == 1)
-        pricing.own_bytes = fabric->tunings[collective->kind].own_part_ratio *
-                            collective->bytes / shape.gpus / shape.links;
-    fill_cost(&pricing, &offers, cost);
+    struct pricing pricing = collective_pricing(cluster, collective->kind, placement);
+    if (collective->kind == COLLECTIVE_ALL_TO_ALL_V) {
+        struct collective_offers offers = {.count = 1};
+        if (!collective_matrix_schedule(cluster, collective, placement, &offers.schedules[0],
+                                        errors))
+            return false;
+        *cost = cheapest(&pricing, &offers, bytes);
+        return true;
+    }
+    if (placement->nodes == 1 && collective->kind != COLLECTIVE_SEND_RECV)
+        pricing.own_bytes = cluster->fabric.tunings[collective->kind].own_part_ratio * bytes /
+                            pricing.shape.gpus / pricing.shape.links;
+    *cost = group_cost(&pricing, placement, bytes);
     return true;
 }
 
@@ -338,6 +221,7 @@ collective_bus_factor(enum collective_kind kind, int64_t ranks)
     case COLLECTIVE_REDUCE_SCATTER:
     case COLLECTIVE_ALL_GATHER:
     case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_ALL_TO_ALL_V:
         return (p - 1) / p;
     case COLLECTIVE_BROADCAST:
     case COLLECTIVE_SEND_RECV:
@@ -360,7 +244,7 @@ collective_cost(const struct cluster *cluster, const struct collective *collecti
         return false;
     if (is_pair ? !pair_cost(cluster, collective, cost, errors)
                 : !collective_place(cluster, collective, &placement, errors) ||
-                      !group_cost(cluster, collective, &placement, cost, errors))
+                      !ranks_cost(cluster, collective, &placement, cost, errors))
         return false;
     double factor = collective_bus_factor(collective->kind, placement.ranks);
     double total_s = cost->latency_s + cost->transfer_s;

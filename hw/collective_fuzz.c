@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct collective_cost cost;
     const struct json *object =
         json_read_text(arena, "fuzz.jsonl", 1, (const char *)data, size, &errors);
-    bool is_priced = object && collective_read(object, &collective, &errors) &&
+    bool is_priced = object && collective_read(object, &collective, arena, &errors) &&
                      collective_cost(&CLUSTER, &collective, &cost, &errors);
     assert(is_priced == (errors.count == 0));
     if (is_priced)

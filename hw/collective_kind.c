@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 const char *const collective_kind_names[] = {
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all", "send_recv", NULL,
+    "all_reduce", "reduce_scatter", "all_gather",   "broadcast",
+    "all_to_all", "send_recv",      "all_to_all_v", NULL,
 };
 
 static_assert(sizeof collective_kind_names / sizeof *collective_kind_names ==

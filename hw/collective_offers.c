@@ -11,41 +11,42 @@ offer(struct collective_offers *offers, struct collective_schedule schedule)
 }
 
 static struct collective_schedule
-node_gather(const struct fabric *fabric, struct ranks_shape shape, double bytes)
+node_gather(enum node_algorithm algorithm, struct ranks_shape shape, double bytes)
 {
-    return fabric->node_algorithm == NODE_RINGS ? schedule_ring_gather(shape, bytes)
-                                                : schedule_direct_gather(shape, bytes);
+    return algorithm == NODE_RINGS ? schedule_ring_gather(shape, bytes)
+                                   : schedule_direct_gather(shape, bytes);
 }
 
 static struct collective_schedule
-node_broadcast(const struct fabric *fabric, struct ranks_shape shape, double bytes)
+node_broadcast(enum node_algorithm algorithm, struct ranks_shape shape, double bytes)
 {
-    return fabric->node_algorithm == NODE_RINGS ? schedule_ring_broadcast(shape, bytes)
-                                                : schedule_direct_broadcast(shape, bytes);
+    return algorithm == NODE_RINGS ? schedule_ring_broadcast(shape, bytes)
+                                   : schedule_direct_broadcast(shape, bytes);
 }
 
 struct collective_offers
-collective_offers_in_node(const struct fabric *fabric, enum collective_kind kind,
+collective_offers_in_node(enum node_algorithm algorithm, enum collective_kind kind,
                           struct ranks_shape shape, double bytes)
 {
     struct collective_offers offers = {.count = 0};
     switch (kind) {
     case COLLECTIVE_ALL_REDUCE:
-        offer(&offers, schedule_gather_twice(node_gather(fabric, shape, bytes)));
-        if (fabric->node_algorithm == NODE_DIRECT)
+        offer(&offers, schedule_gather_twice(node_gather(algorithm, shape, bytes)));
+        if (algorithm == NODE_DIRECT)
             offer(&offers, schedule_one_shot_reduce(shape, bytes));
         break;
     case COLLECTIVE_REDUCE_SCATTER:
     case COLLECTIVE_ALL_GATHER:
-        offer(&offers, node_gather(fabric, shape, bytes));
+        offer(&offers, node_gather(algorithm, shape, bytes));
         break;
     case COLLECTIVE_BROADCAST:
-        offer(&offers, node_broadcast(fabric, shape, bytes));
+        offer(&offers, node_broadcast(algorithm, shape, bytes));
         break;
     case COLLECTIVE_ALL_TO_ALL:
         offer(&offers, schedule_direct_all_to_all(shape, bytes));
         break;
     case COLLECTIVE_SEND_RECV:
+    case COLLECTIVE_ALL_TO_ALL_V:
     case COLLECTIVE_KIND_COUNT:
         assert(false && "not a collective of a whole group");
     }
@@ -70,65 +71,81 @@ collective_offers_on_rail(const struct fabric *fabric, enum collective_kind kind
         break;
     case COLLECTIVE_BROADCAST:
         offer(&offers, schedule_rail_chain_broadcast(shape, bytes));
-        offer(&offers, schedule_rail_tree_broadcast(shape, bytes));
+        if (fabric->broadcasts_by_tree)
+            offer(&offers, schedule_rail_tree_broadcast(shape, bytes));
         break;
     case COLLECTIVE_ALL_TO_ALL:
         offer(&offers, schedule_rail_all_to_all(shape, bytes));
         break;
     case COLLECTIVE_SEND_RECV:
+    case COLLECTIVE_ALL_TO_ALL_V:
     case COLLECTIVE_KIND_COUNT:
         assert(false && "not a collective of a whole group");
     }
     return offers;
 }
 
-/* Phases in the node and on the rails, each started by itself (an all-reduce: scatter in the
- * node, reduce over the rail, gather in the node), or rings through all ranks. */
+/* Phases in the node and on the rails, each started by itself. */
+static void
+offer_levels(struct collective_offers *offers, const struct fabric *fabric,
+             enum collective_kind kind, struct ranks_shape shape, double bytes)
+{
+    const enum node_algorithm algorithm = fabric->node_algorithm;
+    const struct collective_schedule node = node_gather(algorithm, shape, bytes);
+    const struct collective_schedule twice = schedule_gather_twice(node);
+    const double part = bytes / shape.gpus;
+    const struct collective_schedule ring = schedule_rail_ring_gather(shape, part);
+    if (kind == COLLECTIVE_ALL_REDUCE) { /* scatter in the node, reduce, gather in the node */
+        const struct collective_schedule tree = schedule_rail_tree_reduce(shape, part);
+        const struct collective_schedule around = schedule_gather_twice(ring);
+        offer(offers, schedule_two_levels(twice, around, "two levels, rail ring", 3));
+        offer(offers, schedule_two_levels(twice, tree, "two levels, rail tree", 3));
+    } else if (kind == COLLECTIVE_BROADCAST) {
+        const struct collective_schedule spread = node_broadcast(algorithm, shape, bytes);
+        const struct collective_schedule chain = schedule_rail_chain_broadcast(shape, part);
+        const struct collective_schedule tree = schedule_rail_tree_broadcast(shape, part);
+        offer(offers, schedule_two_levels(spread, chain, "two levels, rail chain", 2));
+        if (fabric->broadcasts_by_tree)
+            offer(offers, schedule_two_levels(spread, tree, "two levels, rail tree", 2));
+    } else {
+        const struct collective_schedule doubling = schedule_rail_doubling_gather(shape, part);
+        offer(offers, schedule_two_levels(node, ring, "two levels, rail ring", 2));
+        if (fabric->gathers_by_doubling)
+            offer(offers, schedule_two_levels(node, doubling, "two levels, rail doubling", 2));
+    }
+}
+
+/* Rings or trees through all ranks, and, if the library knows them, phases by level. */
 struct collective_offers
 collective_offers_on_levels(const struct fabric *fabric, enum collective_kind kind,
                             struct ranks_shape shape, double bytes)
 {
     struct collective_offers offers = {.count = 0};
-    static const char *const RING = "two levels, rail ring",
-                             *const TREE = "two levels, rail tree",
-                             *const DOUBLING = "two levels, rail doubling",
-                             *const CHAIN = "two levels, rail chain";
-    const struct collective_schedule node = node_gather(fabric, shape, bytes);
-    const double part = bytes / shape.gpus;
-    const struct collective_schedule ring = schedule_rail_ring_gather(shape, part);
     switch (kind) {
-    case COLLECTIVE_ALL_REDUCE: {
-        const struct collective_schedule twice = schedule_gather_twice(node);
-        const struct collective_schedule tree = schedule_rail_tree_reduce(shape, part);
-        offer(&offers, schedule_two_levels(twice, schedule_gather_twice(ring), RING, 3));
-        offer(&offers, schedule_two_levels(twice, tree, TREE, 3));
+    case COLLECTIVE_ALL_REDUCE:
         offer(&offers, schedule_flat_ring_reduce(shape, bytes));
+        offer(&offers, schedule_flat_tree_reduce(shape, bytes));
+        offers.schedules[offers.count - 1].loss_fraction = 1 - fabric->tree_efficiency;
         break;
-    }
     case COLLECTIVE_REDUCE_SCATTER:
-    case COLLECTIVE_ALL_GATHER: {
-        const struct collective_schedule doubling = schedule_rail_doubling_gather(shape, part);
-        offer(&offers, schedule_two_levels(node, ring, RING, 2));
-        if (fabric->gathers_by_doubling)
-            offer(&offers, schedule_two_levels(node, doubling, DOUBLING, 2));
+    case COLLECTIVE_ALL_GATHER:
         offer(&offers, schedule_flat_ring_gather(shape, bytes));
         break;
-    }
-    case COLLECTIVE_BROADCAST: {
-        const struct collective_schedule spread = node_broadcast(fabric, shape, bytes);
-        const struct collective_schedule chain = schedule_rail_chain_broadcast(shape, part);
-        const struct collective_schedule tree = schedule_rail_tree_broadcast(shape, part);
-        offer(&offers, schedule_two_levels(spread, chain, CHAIN, 2));
-        offer(&offers, schedule_two_levels(spread, tree, TREE, 2));
+    case COLLECTIVE_BROADCAST:
+        offer(&offers, schedule_flat_ring_broadcast(shape, bytes));
         break;
-    }
     case COLLECTIVE_ALL_TO_ALL:
-        offer(&offers, schedule_forwarded_all_to_all(shape, bytes));
-        break;
+        offer(&offers, fabric->network_topology == NETWORK_RAILS_ONLY
+                           ? schedule_forwarded_all_to_all(shape, bytes)
+                           : schedule_switched_all_to_all(shape, bytes));
+        return offers;
     case COLLECTIVE_SEND_RECV:
+    case COLLECTIVE_ALL_TO_ALL_V:
     case COLLECTIVE_KIND_COUNT:
         assert(false && "not a collective of a whole group");
     }
+    if (fabric->works_by_levels)
+        offer_levels(&offers, fabric, kind, shape, bytes);
     return offers;
 }
 

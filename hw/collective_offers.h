@@ -15,7 +15,7 @@ struct collective_offers {
 };
 
 /* Between GPUs of one node. */
-struct collective_offers collective_offers_in_node(const struct fabric *fabric,
+struct collective_offers collective_offers_in_node(enum node_algorithm algorithm,
                                                    enum collective_kind kind,
                                                    struct ranks_shape shape, double bytes);
 
@@ -29,7 +29,7 @@ struct collective_offers collective_offers_on_levels(const struct fabric *fabric
                                                      enum collective_kind kind,
                                                      struct ranks_shape shape, double bytes);
 
-/* From one rank to one other. */
+/* From one rank to one other; over the network, between rails that meet in a switch or do not. */
 struct collective_offers collective_offers_of_send(bool crosses_node, bool crosses_rail,
                                                    double bytes);
 

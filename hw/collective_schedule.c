@@ -89,6 +89,7 @@ schedule_rail_doubling_gather(struct ranks_shape shape, double bytes)
 {
     struct collective_schedule doubling = schedule_rail_ring_gather(shape, bytes);
     doubling.algorithm = "rail doubling";
+    doubling.uplinks = UPLINK_PAIRS;
     doubling.nic_hops = ceil(log2(shape.nodes));
     return doubling;
 }
@@ -137,6 +138,7 @@ schedule_rail_all_to_all(struct ranks_shape shape, double bytes)
 {
     struct collective_schedule pairs = schedule_rail_ring_gather(shape, bytes);
     pairs.algorithm = "rail pairs";
+    pairs.uplinks = UPLINK_PAIRS;
     return pairs;
 }
 
@@ -169,6 +171,55 @@ schedule_flat_ring_reduce(struct ranks_shape shape, double bytes)
     return rings;
 }
 
+/* Chains through each node, whose first GPUs are joined by two trees over the nodes, each with half
+ * of the bytes; g of them, one a rail: S / g up and S / g down each (latency and bytes of
+ * ncclTopoTuneModel's tree). */
+struct collective_schedule
+schedule_flat_tree_reduce(struct ranks_shape shape, double bytes)
+{
+    double tree_bytes = 2 * bytes / shape.gpus;
+    return (struct collective_schedule){
+        .algorithm = "trees",
+        .launches = 1,
+        .link_hops = 2 * (shape.gpus - 1),
+        .nic_hops = 2 * ceil(log2(shape.nodes)),
+        .link_bytes = tree_bytes * (shape.gpus - 1) / shape.links,
+        .nic_bytes = tree_bytes,
+    };
+}
+
+/* Once around g rings, each with its part of the bytes: NCCL and RCCL have no other broadcast
+ * (ncclTopoTuneModel gives trees no bandwidth for it). */
+struct collective_schedule
+schedule_flat_ring_broadcast(struct ranks_shape shape, double bytes)
+{
+    double ring_bytes = bytes / shape.gpus;
+    return (struct collective_schedule){
+        .algorithm = "flat rings",
+        .launches = 1,
+        .link_hops = shape.ranks - shape.nodes,
+        .nic_hops = shape.nodes - 1,
+        .link_bytes = ring_bytes * (shape.gpus - 1) / shape.links,
+        .nic_bytes = ring_bytes,
+    };
+}
+
+/* Each NIC carries what its own GPU sends to other nodes. */
+struct collective_schedule
+schedule_switched_all_to_all(struct ranks_shape shape, double bytes)
+{
+    double c = bytes / shape.ranks;
+    return (struct collective_schedule){
+        .algorithm = "direct",
+        .launches = 1,
+        .link_hops = 1,
+        .nic_hops = 1,
+        .link_bytes = c * (shape.gpus - 1) / shape.links,
+        .nic_bytes = (shape.ranks - shape.gpus) * c,
+        .uplinks = UPLINK_PAIRS,
+    };
+}
+
 /* What goes to GPU j of another node goes first to GPU j of the own node: each link carries the
  * part of the peer itself and those of n - 1 others, each NIC what g GPUs send by it. */
 struct collective_schedule
@@ -182,6 +233,7 @@ schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
         .nic_hops = 1,
         .link_bytes = shape.nodes * c * (shape.gpus - 1) / shape.links,
         .nic_bytes = (shape.ranks - shape.gpus) * c,
+        .uplinks = UPLINK_PAIRS,
     };
 }
 
@@ -215,5 +267,6 @@ schedule_two_levels(struct collective_schedule node, struct collective_schedule 
         .link_bytes = node.link_bytes + rail.link_bytes,
         .nic_bytes = node.nic_bytes + rail.nic_bytes,
         .chain_nodes = rail.chain_nodes,
+        .uplinks = rail.uplinks,
     };
 }

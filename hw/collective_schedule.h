@@ -13,6 +13,8 @@
 #ifndef HW_COLLECTIVE_SCHEDULE_H
 #define HW_COLLECTIVE_SCHEDULE_H
 
+#include "hw/uplinks.h"
+
 /* Numbers of things, as doubles since they only enter formulas. */
 struct ranks_shape {
     double nodes;
@@ -30,6 +32,8 @@ struct collective_schedule {
     double nic_bytes;  /* over each NIC, each way */
     /* That a pipelined chain of nodes passes through, beside nic_hops; or 0. */
     double chain_nodes;
+    double loss_fraction;        /* of the wires' rate, that the algorithm does not reach */
+    enum uplink_pattern uplinks; /* which of its NICs' bytes leave a leaf switch */
 };
 
 /* Inside one node. */
@@ -53,6 +57,9 @@ struct collective_schedule schedule_rail_all_to_all(struct ranks_shape shape, do
 /* Several GPUs of each of several nodes. */
 struct collective_schedule schedule_flat_ring_gather(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_flat_ring_reduce(struct ranks_shape shape, double bytes);
+struct collective_schedule schedule_flat_tree_reduce(struct ranks_shape shape, double bytes);
+struct collective_schedule schedule_flat_ring_broadcast(struct ranks_shape shape, double bytes);
+struct collective_schedule schedule_switched_all_to_all(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_forwarded_all_to_all(struct ranks_shape shape,
                                                          double bytes);
 

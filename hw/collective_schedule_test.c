@@ -111,6 +111,34 @@ START_TEST(flat_rings_use_every_link_and_every_nic_alike)
 }
 END_TEST
 
+/* S = 128: 8 trees carry 16 up and 16 down, through 7 links of each node and 1 step between two;
+ * once around 8 rings of 16 ranks: 16 over each wire. */
+START_TEST(flat_trees_and_broadcasts_use_every_rail)
+{
+    check_bytes(schedule_flat_tree_reduce(TWO_NODES, 128), 32, 32);
+    check_steps(schedule_flat_tree_reduce(TWO_NODES, 128), 14, 2);
+    check_bytes(schedule_flat_ring_broadcast(TWO_NODES, 128), 16, 16);
+    check_steps(schedule_flat_ring_broadcast(TWO_NODES, 128), 14, 1);
+}
+END_TEST
+
+/* What a NIC sends comes over a link first, when the ranks of two nodes have no rail in common. */
+START_TEST(crossing_rails_takes_a_link_more)
+{
+    struct collective_schedule across =
+        schedule_across_rails(schedule_rail_ring_gather(RAIL, 64));
+    check_bytes(across, 48, 48);
+    check_steps(across, 3, 3);
+}
+END_TEST
+
+/* Without forwarding each link carries its peer's part alone. */
+START_TEST(a_switch_spares_the_links)
+{
+    check_bytes(schedule_switched_all_to_all(TWO_NODES, 16), 1, 8);
+}
+END_TEST
+
 /* p = 16, c = 1: a link carries the peer's part and that of the peer's rail; a NIC what 8 GPUs
  * send to the other node by that rail. */
 START_TEST(forwarding_fills_the_nics_with_the_traffic_of_the_node)
@@ -148,6 +176,9 @@ collective_schedule_suite(void)
     tcase_add_test(tests, trees_pass_the_whole_buffer);
     tcase_add_test(tests, pairs_on_a_rail_exchange_one_after_the_other);
     tcase_add_test(tests, flat_rings_use_every_link_and_every_nic_alike);
+    tcase_add_test(tests, flat_trees_and_broadcasts_use_every_rail);
+    tcase_add_test(tests, crossing_rails_takes_a_link_more);
+    tcase_add_test(tests, a_switch_spares_the_links);
     tcase_add_test(tests, forwarding_fills_the_nics_with_the_traffic_of_the_node);
     tcase_add_test(tests, two_levels_add_their_steps_and_keep_their_wires_apart);
     suite_add_tcase(suite, tests);

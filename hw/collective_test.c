@@ -28,7 +28,7 @@ read_line(const char *text)
 {
     const struct json *object =
         json_read_text(arena, "l.jsonl", 3, text, strlen(text), &errors);
-    return object && collective_read(object, &collective, &errors);
+    return object && collective_read(object, &collective, arena, &errors);
 }
 
 static void
@@ -93,11 +93,46 @@ START_TEST(lines_that_make_no_sense_are_refused)
 }
 END_TEST
 
-START_TEST(what_cannot_be_priced_is_refused_by_name)
+START_TEST(ranks_may_be_listed_in_any_order)
 {
+    ck_assert(read_line("{\"collective\": \"all_reduce\", \"ranks\": [16, 0, 8], "
+                        "\"bytes\": 4}"));
+    ck_assert_int_eq(collective.group.size, 3);
+    ck_assert_int_eq(collective.group.list[0], 0);
+    ck_assert_int_eq(collective.group.list[2], 16);
+    check_refused("{\"collective\": \"all_reduce\", \"ranks\": [4, 5, 4], \"bytes\": 1}",
+                  "rank 4 is twice");
+    check_refused("{\"collective\": \"all_reduce\", \"ranks\": [4, -5], \"bytes\": 1}",
+                  "wanted a rank");
+    check_refused("{\"collective\": \"all_reduce\", \"ranks\": [], \"bytes\": 1}",
+                  "wanted a number of ranks");
+    check_refused("{\"collective\": \"all_reduce\", \"ranks\": [1], \"nodes\": 1, "
+                  "\"bytes\": 1}",
+                  "'nodes'");
+}
+END_TEST
+
+START_TEST(a_matrix_says_what_each_sends)
+{
+    ck_assert(read_line("{\"collective\": \"all_to_all_v\", \"ranks\": [0, 8], "
+                        "\"bytes_matrix\": [[0, 5], [7.5, 1]]}"));
+    ck_assert_int_eq(collective.kind, COLLECTIVE_ALL_TO_ALL_V);
+    ck_assert_int_eq(collective.ranks, 2);
+    CHECK_NEAR(collective.bytes, 8.5, 0);
+    CHECK_NEAR(collective.bytes_matrix[2], 7.5, 0);
     check_refused("{\"collective\": \"all_to_all_v\", \"bytes_matrix\": [[0]]}",
-                  "wanted all_reduce, reduce_scatter");
-    ck_assert_int_eq(errors.count, 1);
+                  "nothing is sent");
+    check_refused("{\"collective\": \"all_to_all_v\", \"bytes_matrix\": [[1, 2], [3]]}",
+                  "wanted a row of 2 numbers");
+    check_refused("{\"collective\": \"all_to_all_v\", \"bytes_matrix\": [[1, -2], [3, 1]]}",
+                  "wanted a number of bytes");
+    check_refused("{\"collective\": \"all_to_all_v\", \"bytes_matrix\": 3}", "a list of rows");
+    check_refused("{\"collective\": \"all_to_all_v\", \"ranks\": 3, "
+                  "\"bytes_matrix\": [[1, 2], [3, 4]]}",
+                  "3 ranks, but a matrix of 2");
+    check_refused("{\"collective\": \"all_to_all_v\", \"nodes\": 3, "
+                  "\"bytes_matrix\": [[1, 2], [3, 4]]}",
+                  "do not divide");
 }
 END_TEST
 
@@ -119,7 +154,8 @@ collective_suite(void)
     tcase_add_test(tests, a_measured_line_is_a_question);
     tcase_add_test(tests, a_send_may_name_its_ends);
     tcase_add_test(tests, lines_that_make_no_sense_are_refused);
-    tcase_add_test(tests, what_cannot_be_priced_is_refused_by_name);
+    tcase_add_test(tests, ranks_may_be_listed_in_any_order);
+    tcase_add_test(tests, a_matrix_says_what_each_sends);
     tcase_add_test(tests, a_fault_names_its_line);
     suite_add_tcase(suite, tests);
     return suite;

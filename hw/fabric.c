@@ -7,7 +7,8 @@
 
 static const char *const NODE_TOPOLOGIES[] = {"mesh", "switch", NULL};
 static const char *const NODE_ALGORITHMS[] = {"direct", "rings", NULL};
-static const char *const NETWORK_TOPOLOGIES[] = {"none", "rails_only", NULL};
+static const char *const NETWORK_TOPOLOGIES[] = {"none", "rails_only", "single_switch",
+                                                 "leaf_spine", NULL};
 
 static_assert(sizeof(enum node_topology) == sizeof(int), "choices are read as int");
 
@@ -37,6 +38,20 @@ static const struct json_field NETWORK_FIELDS[] = {
      0, NULL},
     {"gathers_by_doubling", JSON_FIELD_BOOL, offsetof(struct fabric, gathers_by_doubling), 0, 0,
      0, NULL},
+    {"works_by_levels", JSON_FIELD_BOOL, offsetof(struct fabric, works_by_levels),
+     JSON_OPTIONAL, 0, 0, NULL},
+    {"broadcasts_by_tree", JSON_FIELD_BOOL, offsetof(struct fabric, broadcasts_by_tree),
+     JSON_OPTIONAL, 0, 0, NULL},
+    {"leaf_nodes", JSON_FIELD_INTEGER, offsetof(struct fabric, leaf_nodes),
+     JSON_OPTIONAL | JSON_SOURCED, 1, 1e6, NULL},
+    {"spine_count", JSON_FIELD_INTEGER, offsetof(struct fabric, spine_count),
+     JSON_OPTIONAL | JSON_SOURCED, 1, 1e6, NULL},
+    {"oversubscription_ratio", JSON_FIELD_REAL, offsetof(struct fabric, oversubscription_ratio),
+     JSON_OPTIONAL | JSON_SOURCED, 0.01, 1e6, NULL},
+    {"sprays_packets", JSON_FIELD_BOOL, offsetof(struct fabric, is_sprayed), JSON_OPTIONAL, 0,
+     0, NULL},
+    {"tree_efficiency", JSON_FIELD_REAL, offsetof(struct fabric, tree_efficiency),
+     JSON_OPTIONAL | JSON_SOURCED, 0.01, 1, NULL},
     {"nic_bytes_per_s", JSON_FIELD_REAL, offsetof(struct fabric, nic_bytes_per_s), JSON_SOURCED,
      1e6, 1e15, NULL},
     {"packet_payload_bytes", JSON_FIELD_REAL, offsetof(struct fabric, packet_payload_bytes),
@@ -47,8 +62,24 @@ static const struct json_field NETWORK_FIELDS[] = {
      1, NULL},
 };
 
+/* A protocol with what is read of it in a second pass. */
+struct protocol_file {
+    struct fabric_protocol protocol;
+    const struct json *kinds;
+};
+
 static const struct json_field PROTOCOL_FIELDS[] = {
     {"name", JSON_FIELD_STRING, offsetof(struct fabric_protocol, name), 0, 0, 0, NULL},
+    {"algorithm", JSON_FIELD_CHOICE, offsetof(struct fabric_protocol, algorithm), JSON_OPTIONAL,
+     0, 0, NODE_ALGORITHMS},
+    {"collectives", JSON_FIELD_VALUE, offsetof(struct protocol_file, kinds), JSON_OPTIONAL, 0,
+     0, NULL},
+    {"whole_node_bytes_minimum", JSON_FIELD_REAL,
+     offsetof(struct fabric_protocol, whole_node_bytes_minimum), JSON_OPTIONAL | JSON_SOURCED,
+     0, 1e18, NULL},
+    {"whole_node_bytes_maximum", JSON_FIELD_REAL,
+     offsetof(struct fabric_protocol, whole_node_bytes_maximum), JSON_OPTIONAL | JSON_SOURCED,
+     0, 1e18, NULL},
     {"launch_s", JSON_FIELD_REAL, offsetof(struct fabric_protocol, launch_s), JSON_SOURCED, 0,
      1, NULL},
     {"link_hop_s", JSON_FIELD_REAL, offsetof(struct fabric_protocol, link_hop_s), JSON_SOURCED,
@@ -124,6 +155,26 @@ read_section(const struct json *section, const struct table *table, void *out,
     return json_read_object(section, &type, out, errors);
 }
 
+/* Leaves, spines and paths are said together or not at all. */
+static bool
+check_leaves(const struct json *section, const struct fabric *fabric, struct error_list *errors)
+{
+    bool has_leaves = fabric->leaf_nodes > 0;
+    bool has_spines = fabric->spine_count > 0;
+    if (fabric->network_topology == NETWORK_LEAF_SPINE && !has_leaves)
+        return json_fail(section, errors, "leaf_spine without 'leaf_nodes'");
+    if (fabric->network_topology == NETWORK_SINGLE_SWITCH && has_leaves)
+        return json_fail(json_member(section, "leaf_nodes"), errors,
+                         "a single switch has no leaves");
+    if (!has_leaves &&
+        (has_spines || fabric->oversubscription_ratio != 1 || !fabric->is_sprayed))
+        return json_fail(section, errors,
+                         "spines, oversubscription or paths, but no 'leaf_nodes'");
+    if (!fabric->is_sprayed && !has_spines)
+        return json_fail(section, errors, "flows keep to one spine each, wanted 'spine_count'");
+    return true;
+}
+
 /* A cluster of one node has nothing to say about packets and NICs. */
 static bool
 read_network(const struct json *section, struct fabric *fabric, struct error_list *errors)
@@ -135,7 +186,46 @@ read_network(const struct json *section, struct fabric *fabric, struct error_lis
     const struct json *topology = section ? json_member(section, "topology") : NULL;
     bool is_none = topology && json_kind(topology) == JSON_KIND_STRING &&
                    strcmp(json_as_string(topology), "none") == 0;
-    return read_section(section, is_none ? &none : &rails, fabric, errors);
+    return read_section(section, is_none ? &none : &rails, fabric, errors) &&
+           check_leaves(section, fabric, errors);
+}
+
+/* The bits of a list of collectives, all of them without one. */
+static bool
+read_kinds(const struct json *list, unsigned *kinds, struct error_list *errors)
+{
+    *kinds = list ? 0 : (1U << COLLECTIVE_KIND_COUNT) - 1;
+    if (!list)
+        return true;
+    if (json_kind(list) != JSON_KIND_ARRAY || json_count(list) == 0)
+        return json_fail(list, errors, "wanted a list of collectives");
+    for (size_t i = 0; i < json_count(list); i++) {
+        const struct json *name = json_element(list, i);
+        int kind = 0;
+        while (kind < COLLECTIVE_KIND_COUNT &&
+               (json_kind(name) != JSON_KIND_STRING ||
+                strcmp(json_as_string(name), collective_kind_names[kind]) != 0))
+            kind++;
+        if (kind == COLLECTIVE_KIND_COUNT)
+            return json_fail(name, errors, "wanted a collective, like 'all_reduce'");
+        *kinds |= 1U << kind;
+    }
+    return true;
+}
+
+/* For every collective there is one without limits. */
+static bool
+check_kinds(const struct json *list, const struct fabric *fabric, struct error_list *errors)
+{
+    unsigned kinds = 0;
+    for (int i = 0; i < fabric->protocol_count; i++)
+        if (fabric->protocols[i].whole_node_bytes_maximum <= 0)
+            kinds |= fabric->protocols[i].kinds;
+    for (int kind = 0; kind < COLLECTIVE_KIND_COUNT; kind++)
+        if ((kinds >> kind & 1U) == 0)
+            return json_fail(list, errors, "no protocol runs %s everywhere",
+                             collective_kind_names[kind]);
+    return true;
 }
 
 static bool
@@ -150,11 +240,15 @@ read_protocols(const struct json *list, struct fabric *fabric, struct error_list
         return json_fail(list, errors, "wanted a list of 1 to %d protocols",
                          FABRIC_PROTOCOLS_MAX);
     bool is_right = true;
-    for (size_t i = 0; i < count; i++)
-        if (!read_section(json_element(list, i), &protocol, &fabric->protocols[i], errors))
+    for (size_t i = 0; i < count; i++) {
+        struct protocol_file file = {.protocol.algorithm = fabric->node_algorithm};
+        if (!read_section(json_element(list, i), &protocol, &file, errors) ||
+            !read_kinds(file.kinds, &file.protocol.kinds, errors))
             is_right = false;
+        fabric->protocols[i] = file.protocol;
+    }
     fabric->protocol_count = (int)count;
-    return is_right;
+    return is_right && check_kinds(list, fabric, errors);
 }
 
 static bool
@@ -178,6 +272,8 @@ read_tunings(const struct json *section, struct fabric *fabric, struct error_lis
     for (size_t i = 0; i < COLLECTIVE_KIND_COUNT; i++)
         if (values[i] && !read_section(values[i], &tuning, &fabric->tunings[i], errors))
             is_right = false;
+    if (!values[COLLECTIVE_ALL_TO_ALL_V])
+        fabric->tunings[COLLECTIVE_ALL_TO_ALL_V] = fabric->tunings[COLLECTIVE_ALL_TO_ALL];
     return is_right;
 }
 
@@ -189,7 +285,8 @@ fabric_read(const struct json *object, struct fabric *fabric, struct error_list 
     static const struct table shares = {"a fabric's shares", SHARE_FIELDS, sizeof SHARE_FIELDS};
     static const struct table sigmas = {"relative_sigma", SIGMA_FIELDS, sizeof SIGMA_FIELDS};
     struct sections sections = {0};
-    *fabric = (struct fabric){0};
+    *fabric =
+        (struct fabric){.oversubscription_ratio = 1, .is_sprayed = true, .tree_efficiency = 1};
     int faults_before = errors->count;
 
     read_section(object, &file, &sections, errors);

@@ -41,9 +41,14 @@ struct fabric_protocol {
     double nic_hop_s;          /* each step over the network */
     double bandwidth_fraction; /* of what a link gives */
     double fill_s; /* start-up of a pipeline stage: filling costs 2 sqrt(fill_s * t) */
+    enum node_algorithm algorithm; /* in one node */
+    unsigned kinds;                /* that it is made for: a bit for each collective_kind */
+    /* From and up to so many bytes the library takes it for a whole node, cheapest or not, and
+     * for others or elsewhere never; maximum 0: wherever it is cheapest. */
+    double whole_node_bytes_minimum, whole_node_bytes_maximum;
 };
 
-enum { FABRIC_PROTOCOLS_MAX = 4 };
+enum { FABRIC_PROTOCOLS_MAX = 6 };
 
 /* What was measured of one collective; all neutral unless the file says otherwise. */
 struct fabric_tuning {
@@ -64,6 +69,9 @@ struct fabric {
     enum network_topology network_topology;
     bool forwards_cross_rail; /* by way of the GPU of the same node on the right rail (PXN) */
     bool gathers_by_doubling; /* the library knows it (NCCL: PAT), beside rings */
+    bool works_by_levels;     /* the library has phases in the nodes and between them */
+    bool broadcasts_by_tree;  /* the library knows it (NCCL and RCCL: rings alone) */
+    double tree_efficiency;   /* of trees through nodes, beside rings */
     double nic_bytes_per_s;   /* one NIC's line rate, each way */
     double packet_payload_bytes;
     double packet_header_bytes; /* everything on the wire that is not payload */

@@ -5,6 +5,7 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/text.h"
 
 static struct arena *arena;
 static struct error_list errors;
@@ -113,6 +114,62 @@ START_TEST(a_number_without_a_source_is_refused)
 }
 END_TEST
 
+/* The ideal fabric's file with other words in place of its network's topology. */
+static bool
+read_with_network(const char *words)
+{
+    struct text file = text_new(arena);
+    ck_assert(text_read_file(&file, "configs/fabrics/reference-rails.json", 1 << 20, &errors));
+    char *topology = strstr(file.bytes, "\"topology\": \"rails_only\"");
+    ck_assert_ptr_nonnull(topology);
+    const char *rest = topology + strlen("\"topology\": \"rails_only\"");
+    struct text changed = text_new(arena);
+    text_append(&changed, file.bytes, (size_t)(topology - file.bytes));
+    text_format(&changed, "%s%s", words, rest);
+    errors = (struct error_list){0};
+    return read_text(changed.bytes);
+}
+
+#define FOUR "{\"value\": 4, \"source\": \"s\"}"
+
+START_TEST(leaves_and_spines_are_said_together)
+{
+    ck_assert(read_with_network("\"topology\": \"rails_only\""));
+    ck_assert(fabric.is_sprayed);
+    CHECK_NEAR(fabric.oversubscription_ratio, 1, 0);
+    ck_assert(read_with_network("\"topology\": \"leaf_spine\", \"leaf_nodes\": " FOUR
+                                ", \"spine_count\": " FOUR ", \"sprays_packets\": false"));
+    ck_assert_int_eq(fabric.network_topology, NETWORK_LEAF_SPINE);
+    ck_assert_int_eq(fabric.leaf_nodes, 4);
+    ck_assert_int_eq(fabric.spine_count, 4);
+    ck_assert(!fabric.is_sprayed);
+    ck_assert(read_with_network("\"topology\": \"single_switch\""));
+    static const char *const wrong[] = {
+        "\"topology\": \"leaf_spine\"",
+        "\"topology\": \"single_switch\", \"leaf_nodes\": " FOUR,
+        "\"topology\": \"rails_only\", \"oversubscription_ratio\": " FOUR,
+        "\"topology\": \"rails_only\", \"leaf_nodes\": " FOUR ", \"sprays_packets\": false",
+        "\"topology\": \"rails_only\", \"leaf_nodes\": 4",
+        "\"topology\": \"rails_only\", \"leaf_nodes\": {\"value\": 0, \"source\": \"s\"}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_msg(!read_with_network(wrong[i]), "%s was taken", wrong[i]);
+}
+END_TEST
+
+/* RCCL's all-pairs files are for some collectives on a whole node, of some sizes. */
+START_TEST(protocols_may_have_rules)
+{
+    const struct json *object =
+        json_read_file(arena, "configs/fabrics/mi300x-pollara.json", &errors);
+    ck_assert(object && fabric_read(object, &fabric, &errors));
+    ck_assert_int_eq(fabric.protocols[0].algorithm, NODE_DIRECT);
+    ck_assert_int_eq(fabric.protocols[3].algorithm, NODE_RINGS);
+    ck_assert_uint_eq(fabric.protocols[0].kinds,
+                      1U << COLLECTIVE_ALL_REDUCE | 1U << COLLECTIVE_ALL_GATHER);
+    CHECK_NEAR(fabric.protocols[1].whole_node_bytes_maximum, 16777216, 0);
+}
+END_TEST
+
 Suite *fabric_suite(void);
 
 Suite *
@@ -128,6 +185,8 @@ fabric_suite(void)
     tcase_add_test(tests, a_file_is_read_with_its_protocols_and_tunings);
     tcase_add_test(tests, all_faults_of_a_file_are_found_at_once);
     tcase_add_test(tests, a_number_without_a_source_is_refused);
+    tcase_add_test(tests, leaves_and_spines_are_said_together);
+    tcase_add_test(tests, protocols_may_have_rules);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,8 +1,23 @@
 /* Which ranks take part in a collective, and how they lie on the nodes of a cluster. */
 #include "hw/rank_group.h"
 
+#include <stdlib.h>
+
 /* Farther than any cluster reaches, near enough that products of two stay exact. */
 static const int64_t NUMBER_MAX = 1000000000;
+
+static int
+compare_ranks(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+void
+rank_list_sort(int64_t *ranks, int64_t count)
+{
+    qsort(ranks, (size_t)count, sizeof *ranks, compare_ranks);
+}
 
 int64_t
 rank_group_count(const struct rank_group *group)

@@ -40,6 +40,9 @@ struct rank_placement {
     int64_t stray_from, stray_to; /* if not: two on different nodes without a rail in common */
 };
 
+/* Puts ranks in ascending order, as a group wants its list. */
+void rank_list_sort(int64_t *ranks, int64_t count);
+
 /* How many ranks; those of the list, or of all rows. */
 int64_t rank_group_count(const struct rank_group *group);
 

@@ -57,7 +57,7 @@ read_work(const struct json *object, struct measured *measured, struct arena *ar
         return json_fail(object, errors, "wanted an object, a kernel or a collective");
     measured->is_collective = json_member(object, "collective") != NULL;
     if (measured->is_collective)
-        return collective_read(object, &measured->collective, errors);
+        return collective_read(object, &measured->collective, arena, errors);
     return kernel_read(object, &measured->kernel, arena, errors);
 }
 

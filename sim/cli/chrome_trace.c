@@ -141,6 +141,7 @@ collective_name(enum collective_kind kind)
         [COLLECTIVE_BROADCAST] = "broadcast",
         [COLLECTIVE_ALL_TO_ALL] = "all_to_all",
         [COLLECTIVE_SEND_RECV] = "send",
+        [COLLECTIVE_ALL_TO_ALL_V] = "all_to_allv",
     };
     return names[kind];
 }

@@ -42,11 +42,10 @@ static bool
 price_question(const void *context, const struct json *question, struct arena *arena,
                struct json_writer *answer, struct error_list *errors)
 {
-    (void)arena;
     struct collective collective;
     struct collective_cost cost;
     struct error_list faults = {0};
-    if (!collective_read(question, &collective, errors))
+    if (!collective_read(question, &collective, arena, errors))
         return false;
     if (!collective_cost(context, &collective, &cost, &faults))
         return error_add(errors, faults.items[0].kind, json_where(question), "%s",

@@ -9,6 +9,19 @@ larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* What the hungriest of all operators takes beside what is kept. */
+static double
+transient_bytes(const struct workload *workload, struct arena *arena)
+{
+    double bytes = 0;
+    for (int block = 0; block < BLOCK_COUNT; block++) {
+        struct operator_list list = operators_of(workload, (enum block)block, arena);
+        for (int64_t i = 0; i < list.count; i++)
+            bytes = larger(bytes, list.items[i].transient_bytes);
+    }
+    return bytes;
+}
+
 static double
 saved_bytes(const struct workload *workload, enum block block, struct arena *arena)
 {
@@ -30,7 +43,8 @@ memory_activation_bytes(const struct workload *workload, struct arena *arena)
         if (operators_is_of_layer((enum block)block))
             largest = larger(largest, of_block[block]);
     }
-    double ends = of_block[BLOCK_EMBEDDING] + of_block[BLOCK_HEAD];
+    double ends =
+        of_block[BLOCK_EMBEDDING] + of_block[BLOCK_HEAD] + transient_bytes(workload, arena);
     if (workload->plan->recompute == RECOMPUTE_FULL)
         return ends + (double)arch->layers * 2 * operators_input_bytes(workload) + largest;
     for (int64_t layer = 0; layer < arch->layers; layer++)

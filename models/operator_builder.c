@@ -10,6 +10,7 @@ operator_builder_new(const struct workload *workload, struct arena *arena)
     return (struct operator_builder){
         .workload = workload,
         .arena = arena,
+        .dtype = workload->plan->compute_dtype,
         .tokens = plan_microbatch_tokens(workload->plan),
         .element_bytes = dtype_bytes(workload->plan->compute_dtype),
     };
@@ -21,14 +22,24 @@ operator_builder_list(const struct operator_builder *builder)
     return (struct operator_list){builder->items, (int64_t)builder->count};
 }
 
-static struct model_operator *
-append(struct operator_builder *builder)
+double
+build_bytes(const struct operator_builder *builder, double elements)
+{
+    return builder->element_bytes * (double)builder->tokens * elements;
+}
+
+double
+build_wide_bytes(const struct operator_builder *builder, double elements)
+{
+    return dtype_bytes(DTYPE_FP32) * (double)builder->tokens * elements;
+}
+
+void
+build_operator(struct operator_builder *builder)
 {
     builder->items = arena_grow(builder->arena, builder->items, builder->count,
                                 &builder->capacity, sizeof *builder->items);
-    struct model_operator *item = &builder->items[builder->count++];
-    item->spent_on = builder->spent_on;
-    return item;
+    builder->items[builder->count++].spent_on = builder->spent_on;
 }
 
 static struct model_operator *
@@ -39,28 +50,133 @@ last(struct operator_builder *builder)
 }
 
 static void
-add_forward(struct operator_builder *builder, const char *name, struct kernel kernel)
+add_forward(struct operator_builder *builder, const char *name, const struct kernel *kernel)
 {
     struct model_operator *item = last(builder);
     assert(item->forward_count < OPERATOR_KERNELS_MAX);
-    item->forward[item->forward_count++] = (struct operation){name, builder->spent_on, kernel};
+    item->forward[item->forward_count++] = (struct operation){name, builder->spent_on, *kernel};
 }
 
 static void
-add_backward(struct operator_builder *builder, const char *name, const char *what,
-             struct kernel kernel)
+add_backward(struct operator_builder *builder, const char *name, const struct kernel *kernel)
 {
     struct model_operator *item = last(builder);
     assert(item->backward_count < OPERATOR_KERNELS_MAX);
-    name = arena_format(builder->arena, "%s.%s", name, what);
     item->backward[item->backward_count++] =
-        (struct operation){name, builder->spent_on, kernel};
+        (struct operation){name, builder->spent_on, *kernel};
+}
+
+static const char *
+joined(const struct operator_builder *builder, const char *name, const char *what)
+{
+    return arena_format(builder->arena, "%s.%s", name, what);
+}
+
+/* Whether the kind has a direction; the others move rows the same way in either pass. */
+static bool
+has_direction(enum kernel_kind kind)
+{
+    return kind == KERNEL_ATTENTION || kind == KERNEL_RMS_NORM || kind == KERNEL_SOFTMAX ||
+           kind == KERNEL_CROSS_ENTROPY || kind == KERNEL_CONVOLUTION;
+}
+
+void
+build_forward_kernel(struct operator_builder *builder, const char *name, struct kernel kernel)
+{
+    kernel.dtype = builder->dtype;
+    kernel.direction = DIRECTION_FORWARD;
+    add_forward(builder, name, &kernel);
+}
+
+void
+build_backward_kernel(struct operator_builder *builder, const char *name, struct kernel kernel)
+{
+    kernel.dtype = builder->dtype;
+    kernel.direction = has_direction(kernel.kind) ? DIRECTION_BACKWARD : DIRECTION_FORWARD;
+    add_backward(builder, name, &kernel);
+}
+
+static struct kernel
+elementwise(const struct operator_builder *builder, const struct stream *stream)
+{
+    assert(stream->read >= 0 && stream->write >= 0);
+    return (struct kernel){
+        .kind = KERNEL_ELEMENTWISE,
+        .dtype = builder->workload->plan->compute_dtype,
+        .elementwise = {.op = stream->op,
+                        .elements = (int64_t)(stream->write / builder->element_bytes),
+                        .read_bytes = stream->read,
+                        .write_bytes = stream->write,
+                        .launches = 1}};
+}
+
+void
+build_forward_stream(struct operator_builder *builder, const struct stream *stream)
+{
+    struct kernel kernel = elementwise(builder, stream);
+    add_forward(builder, stream->name, &kernel);
+}
+
+void
+build_backward_stream(struct operator_builder *builder, const struct stream *stream)
+{
+    struct kernel kernel = elementwise(builder, stream);
+    add_backward(builder, stream->name, &kernel);
 }
 
 void
 build_saved(struct operator_builder *builder, double bytes_per_token)
 {
     last(builder)->saved_bytes += bytes_per_token * (double)builder->tokens;
+}
+
+void
+build_transient(struct operator_builder *builder, double bytes)
+{
+    struct model_operator *item = last(builder);
+    item->transient_bytes = fmax(item->transient_bytes, bytes);
+}
+
+void
+build_gradient_sum(struct operator_builder *builder, int uses, double bytes_per_token)
+{
+    double bytes = bytes_per_token * (double)builder->tokens;
+    enum step_class spent_on = builder->spent_on;
+    builder->spent_on =
+        CLASS_NORM_RESIDUAL; /* nearly always a norm's output has many readers */
+    for (int i = 1; i < uses && !builder->workload->software->fuses_gradient_joins; i++)
+        build_backward_stream(builder,
+                              &(struct stream){"sum_gradients", "add", 2 * bytes, bytes});
+    builder->spent_on = spent_on;
+}
+
+void
+build_gradient_join(struct operator_builder *builder, double bytes_per_token)
+{
+    double bytes = bytes_per_token * (double)builder->tokens;
+    if (!builder->workload->software->fuses_gradient_joins)
+        build_backward_stream(builder, &(struct stream){"join_gradients", "cat", bytes, bytes});
+}
+
+/* A weight gradient: the kernel that made it has written `parameters` elements of the compute
+ * dtype; what is counted here is the traffic beyond that. Accumulated in place by that kernel: it
+ * reads the sum and writes it instead of the bare gradient. As a kernel of its own: it reads the
+ * gradient again, and the sum, and writes the sum. */
+void
+build_accumulation(struct operator_builder *builder, const char *name, double parameters)
+{
+    const struct workload *workload = builder->workload;
+    double sum = dtype_bytes(workload->plan->gradient_dtype), bare = builder->element_bytes;
+    bool is_fused = workload->software->fuses_gradient_accumulation;
+    double read = is_fused ? sum : sum + bare, write = is_fused ? sum - bare : sum;
+    enum step_class spent_on = builder->spent_on;
+    struct stream stream = {joined(builder, name, "accumulate"), "accumulate",
+                            read * parameters, write * parameters};
+    struct kernel kernel = elementwise(builder, &stream);
+    kernel.elementwise.launches = is_fused ? 0 : 1; /* 0: bytes of another kernel's */
+    builder->spent_on = CLASS_GRADIENT_ACCUMULATION;
+    add_backward(builder, stream.name, &kernel);
+    builder->spent_on = spent_on;
 }
 
 static struct kernel
@@ -70,39 +186,17 @@ gemm(const struct operator_builder *builder, struct gemm sizes)
         .kind = KERNEL_GEMM, .dtype = builder->workload->plan->compute_dtype, .gemm = sizes};
 }
 
-/* `launches` 0: bytes that another kernel moves beside its own. */
-static struct kernel
-elementwise(const struct operator_builder *builder, const char *op, double read, double write,
-            int64_t launches)
-{
-    assert(read >= 0 && write >= 0);
-    return (struct kernel){
-        .kind = KERNEL_ELEMENTWISE,
-        .dtype = builder->workload->plan->compute_dtype,
-        .elementwise = {.op = op,
-                        .elements = (int64_t)(write / builder->element_bytes),
-                        .read_bytes = read,
-                        .write_bytes = write,
-                        .launches = launches}};
-}
-
-/* Adding a weight gradient to the accumulated one. The product has written `parameters` elements
- * of the compute dtype; what is counted here is the traffic beyond that. Accumulated in place by
- * the product: it reads the sum and writes it instead of the bare gradient. As a kernel of its
- * own: it reads the gradient again, and the sum, and writes the sum. */
+/* The gradient of a bias is the sum of its rows' gradients. */
 static void
-add_accumulation(struct operator_builder *builder, const char *name, double parameters)
+add_bias_gradient(struct operator_builder *builder, const struct linear *linear, double rows,
+                  double copies)
 {
-    const struct workload *workload = builder->workload;
-    double sum = dtype_bytes(workload->plan->gradient_dtype), bare = builder->element_bytes;
-    bool is_fused = workload->software->fuses_gradient_accumulation;
-    double read = is_fused ? sum : sum + bare, write = is_fused ? sum - bare : sum;
-    enum step_class spent_on = builder->spent_on;
-    builder->spent_on = CLASS_GRADIENT_ACCUMULATION;
-    add_backward(builder, name, "accumulate",
-                 elementwise(builder, "accumulate", read * parameters, write * parameters,
-                             is_fused ? 0 : 1));
-    builder->spent_on = spent_on;
+    double out = (double)linear->out;
+    build_backward_stream(builder,
+                          &(struct stream){joined(builder, linear->name, "bias_gradient"),
+                                           "sum", builder->element_bytes * rows * out,
+                                           builder->element_bytes * copies * out});
+    build_accumulation(builder, joined(builder, linear->name, "bias"), copies * out);
 }
 
 void
@@ -110,30 +204,86 @@ build_linear(struct operator_builder *builder, const struct linear *linear)
 {
     int64_t tokens = builder->tokens, out = linear->out, in = linear->in;
     const char *name = linear->name;
-    append(builder);
-    add_forward(builder, name, gemm(builder, (struct gemm){tokens, out, in, 1, GEMM_NT}));
-    add_backward(builder, name, "input_gradient",
-                 gemm(builder, (struct gemm){tokens, in, out, 1, GEMM_NN}));
-    add_backward(builder, name, "weight_gradient",
-                 gemm(builder, (struct gemm){out, in, tokens, 1, GEMM_TN}));
-    add_accumulation(builder, name, (double)out * (double)in);
+    struct kernel forward = gemm(builder, (struct gemm){tokens, out, in, 1, GEMM_NT});
+    struct kernel input = gemm(builder, (struct gemm){tokens, in, out, 1, GEMM_NN});
+    struct kernel weight = gemm(builder, (struct gemm){out, in, tokens, 1, GEMM_TN});
+    build_operator(builder);
+    add_forward(builder, name, &forward);
+    add_backward(builder, joined(builder, name, "input_gradient"), &input);
+    add_backward(builder, joined(builder, name, "weight_gradient"), &weight);
+    build_accumulation(builder, name, (double)out * (double)in);
+    if (linear->has_bias)
+        add_bias_gradient(builder, linear, (double)tokens, 1);
     if (linear->input == KEPT_HERE)
         build_saved(builder, builder->element_bytes * (double)in);
+}
+
+/* The weight gradient of expert i is (out, rows[i]) x (rows[i], in). In the vocabulary a
+ * grouped product has one depth for all: the mean of rows; exact while experts are equally
+ * loaded. */
+static struct kernel
+grouped_weight_gradient(struct operator_builder *builder, const struct expert_loads *loads,
+                        const struct linear *linear)
+{
+    int64_t *rows = arena_alloc(builder->arena, (size_t)loads->experts, sizeof *rows);
+    for (int64_t i = 0; i < loads->experts; i++)
+        rows[i] = linear->out;
+    int64_t depth = routing_rank_rows(loads, 1, 0) / loads->experts;
+    return (struct kernel){
+        .kind = KERNEL_GROUPED_GEMM,
+        .dtype = builder->workload->plan->compute_dtype,
+        .grouped_gemm = {rows, loads->experts, linear->in, depth > 0 ? depth : 1}};
+}
+
+/* Grouped products have no room for a bias: it is added by the gate's kernel or by its own. */
+static void
+add_grouped_bias(struct operator_builder *builder, const struct linear *linear, double rows,
+                 double experts)
+{
+    double bytes = builder->element_bytes * rows * (double)linear->out;
+    if (!builder->workload->software->fuses_swiglu)
+        build_forward_stream(builder, &(struct stream){joined(builder, linear->name, "bias"),
+                                                       "add", bytes, bytes});
+    add_bias_gradient(builder, linear, rows, experts);
+}
+
+void
+build_grouped_linear(struct operator_builder *builder, const struct expert_loads *loads,
+                     const struct linear *linear)
+{
+    int64_t out = linear->out, in = linear->in;
+    double experts = (double)loads->experts, rows = (double)routing_rank_rows(loads, 1, 0);
+    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
+                            .dtype = builder->workload->plan->compute_dtype,
+                            .grouped_gemm = {loads->rows, loads->experts, out, in}};
+    struct kernel weight = grouped_weight_gradient(builder, loads, linear);
+    build_operator(builder);
+    add_forward(builder, linear->name, &kernel);
+    kernel.grouped_gemm.n = in;
+    kernel.grouped_gemm.k = out;
+    add_backward(builder, joined(builder, linear->name, "input_gradient"), &kernel);
+    add_backward(builder, joined(builder, linear->name, "weight_gradient"), &weight);
+    build_accumulation(builder, linear->name, experts * (double)out * (double)in);
+    if (linear->has_bias)
+        add_grouped_bias(builder, linear, rows, experts);
+    if (linear->input == KEPT_HERE)
+        last(builder)->saved_bytes += builder->element_bytes * (double)in * rows;
 }
 
 void
 build_pass(struct operator_builder *builder, const struct pass *pass)
 {
     double tokens = (double)builder->tokens;
-    append(builder);
+    build_operator(builder);
     if (pass->read + pass->write > 0)
-        add_forward(
-            builder, pass->name,
-            elementwise(builder, pass->name, tokens * pass->read, tokens * pass->write, 1));
+        build_forward_stream(builder,
+                             &(struct stream){pass->name, pass->name, tokens * pass->read,
+                                              tokens * pass->write});
     if (pass->backward_read + pass->backward_write > 0)
-        add_backward(builder, pass->name, "backward",
-                     elementwise(builder, pass->name, tokens * pass->backward_read,
-                                 tokens * pass->backward_write, 1));
+        build_backward_stream(builder,
+                              &(struct stream){joined(builder, pass->name, "backward"),
+                                               pass->name, tokens * pass->backward_read,
+                                               tokens * pass->backward_write});
     build_saved(builder, pass->saved);
 }
 
@@ -141,71 +291,28 @@ void
 build_kernel(struct operator_builder *builder, const char *name, struct kernel kernel,
              bool has_backward)
 {
-    append(builder);
-    kernel.dtype = builder->workload->plan->compute_dtype;
-    kernel.direction = DIRECTION_FORWARD;
-    add_forward(builder, name, kernel);
+    build_operator(builder);
+    build_forward_kernel(builder, name, kernel);
     if (has_backward)
-        build_backward(builder, name, kernel);
+        build_backward_kernel(builder, joined(builder, name, "backward"), kernel);
 }
 
 void
-build_backward(struct operator_builder *builder, const char *name, struct kernel kernel)
+build_norm(struct operator_builder *builder, const char *name, int64_t width)
 {
-    kernel.dtype = builder->workload->plan->compute_dtype;
-    kernel.direction = DIRECTION_BACKWARD;
-    add_backward(builder, name, "backward", kernel);
-}
-
-void
-build_rows(struct operator_builder *builder, const char *name, enum kernel_kind kind,
-           int64_t rows, int64_t width)
-{
-    build_kernel(builder, name, (struct kernel){.kind = kind, .rows_by_width = {rows, width}},
-                 true);
-}
-
-/* The weight gradient of expert i is (out, rows[i]) x (rows[i], in). In the vocabulary a
- * grouped product has one depth for all: the mean of rows; exact while experts are equally
- * loaded. */
-static struct kernel
-grouped_weight_gradient(struct operator_builder *builder, int64_t out, int64_t in)
-{
-    const struct arch *arch = builder->workload->arch;
-    int64_t *rows = arena_alloc(builder->arena, (size_t)arch->experts, sizeof *rows);
-    for (int64_t i = 0; i < arch->experts; i++)
-        rows[i] = out;
-    int64_t depth = builder->tokens * arch->experts_per_token / arch->experts;
-    return (struct kernel){.kind = KERNEL_GROUPED_GEMM,
-                           .dtype = builder->workload->plan->compute_dtype,
-                           .grouped_gemm = {rows, arch->experts, in, depth > 0 ? depth : 1}};
-}
-
-void
-build_grouped_linear(struct operator_builder *builder, const int64_t *rows,
-                     const struct linear *linear)
-{
-    const struct arch *arch = builder->workload->arch;
-    int64_t out = linear->out, in = linear->in;
-    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
-                            .dtype = builder->workload->plan->compute_dtype,
-                            .grouped_gemm = {rows, arch->experts, out, in}};
-    append(builder);
-    add_forward(builder, linear->name, kernel);
-    kernel.grouped_gemm.n = in;
-    kernel.grouped_gemm.k = out;
-    add_backward(builder, linear->name, "input_gradient", kernel);
-    add_backward(builder, linear->name, "weight_gradient",
-                 grouped_weight_gradient(builder, out, in));
-    add_accumulation(builder, linear->name, (double)arch->experts * (double)out * (double)in);
-    build_saved(builder, builder->element_bytes * (double)in * (double)arch->experts_per_token);
+    struct kernel norm = {.kind = KERNEL_RMS_NORM, .rows_by_width = {builder->tokens, width}};
+    build_kernel(builder, name, norm, true);
+    build_saved(builder, builder->element_bytes * (double)width);
+    if (!builder->workload->software->fuses_gradient_accumulation)
+        build_accumulation(builder, name, (double)width);
 }
 
 /* Traffic of residual + norm, in elements of the width. One kernel: reads residual and update,
  * writes residual and normed; backward reads the gradients of both, residual and update (for the
  * scales' gradients), writes the gradients of both. Kernels of their own: each scale reads and
- * writes, the add reads two and writes one, the norm reads and writes. Backward wants the sum (the
- * norm's input) and, where there are scales to learn, the update. */
+ * writes, the add reads two and writes one, the norm reads and writes; backward the gradients of
+ * the residual from the norm and from beyond it are added. Backward wants the sum (the norm's
+ * input) and, where there are scales to learn, the update. */
 void
 build_residual_norm(struct operator_builder *builder, const char *name)
 {
@@ -226,7 +333,11 @@ build_residual_norm(struct operator_builder *builder, const char *name)
         build_pass(builder,
                    &(struct pass){"output_scale", narrow, narrow, 2 * narrow, narrow, narrow});
     }
-    build_pass(builder, &(struct pass){"residual_add", wide + narrow, wide, wide, narrow, 0});
-    build_rows(builder, name, KERNEL_RMS_NORM, builder->tokens, arch->hidden);
-    build_saved(builder, wide);
+    double tokens = (double)builder->tokens;
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){"residual_add", "add",
+                                                   tokens * (wide + narrow), tokens * wide});
+    build_gradient_sum(builder, 2, wide);
+    build_norm(builder, name, arch->hidden);
+    build_saved(builder, wide - narrow);
 }

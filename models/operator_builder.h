@@ -1,8 +1,10 @@
-/* Making operators: each function appends one step of the forward pass with its backward.
+/* Making operators: each function appends one step of the forward pass with its backward, or adds a
+ * kernel to the step appended last.
  *
  * Sizes: tokens of the microbatch on this rank, widths in elements. A weight product's backward is
  * two products of the same size (data and weight gradient), and adding the weight gradient to the
- * accumulated one. */
+ * accumulated one. How many operators a block has, and how many kernels each, does not depend on
+ * sizes: plans compile it once more for each way that sizes are split. */
 #ifndef MODELS_OPERATOR_BUILDER_H
 #define MODELS_OPERATOR_BUILDER_H
 
@@ -12,6 +14,7 @@ struct operator_builder {
     const struct workload *workload;
     struct arena *arena;
     enum step_class spent_on; /* of what is appended from now on */
+    enum dtype dtype;         /* the same; the plan's compute dtype unless someone changes it */
     int64_t tokens;
     double element_bytes; /* of the compute dtype */
     struct model_operator *items;
@@ -22,6 +25,28 @@ struct operator_builder operator_builder_new(const struct workload *workload,
                                              struct arena *arena);
 struct operator_list operator_builder_list(const struct operator_builder *builder);
 
+/* Bytes of so many elements of the compute dtype for each token; of so many in fp32. */
+double build_bytes(const struct operator_builder *builder, double elements);
+double build_wide_bytes(const struct operator_builder *builder, double elements);
+
+/* An operator that has no kernels yet. */
+void build_operator(struct operator_builder *builder);
+
+/* A pass over memory, added to the operator appended last. */
+struct stream {
+    const char *name;   /* "combine.multiply" */
+    const char *op;     /* what it does, as lists of kernels call it: "mul" */
+    double read, write; /* bytes in all */
+};
+void build_forward_stream(struct operator_builder *builder, const struct stream *stream);
+void build_backward_stream(struct operator_builder *builder, const struct stream *stream);
+
+/* The same for a kernel; its dtype is the builder's. */
+void build_forward_kernel(struct operator_builder *builder, const char *name,
+                          struct kernel kernel);
+void build_backward_kernel(struct operator_builder *builder, const char *name,
+                           struct kernel kernel);
+
 /* A product (rows, in) x (in, out). Its input is kept for the weight gradient: by the operator
  * itself, or by another that has kept the same tensor already. */
 enum kept_input { KEPT_HERE, KEPT_BY_ANOTHER };
@@ -29,15 +54,17 @@ struct linear {
     const char *name;
     int64_t out, in;
     enum kept_input input;
+    bool has_bias; /* added by the product; its gradient is a sum over the rows */
 };
 
 /* Rows are the tokens. */
 void build_linear(struct operator_builder *builder, const struct linear *linear);
-/* rows[i] tokens of expert i, all experts in one launch. */
-void build_grouped_linear(struct operator_builder *builder, const int64_t *rows,
+/* loads->rows[i] tokens of expert i, all experts in one launch. A bias is one row an expert. */
+void build_grouped_linear(struct operator_builder *builder, const struct expert_loads *loads,
                           const struct linear *linear);
 
-/* A pass over memory. No forward bytes: no forward kernel; no backward bytes: no backward one. */
+/* One operator of at most one pass each way, named as what it does. No forward bytes: no forward
+ * kernel; no backward bytes: no backward one. */
 struct pass {
     const char *name;
     double read, write;                   /* bytes a token, forward */
@@ -46,18 +73,28 @@ struct pass {
 };
 void build_pass(struct operator_builder *builder, const struct pass *pass);
 
-/* One kernel forward and, where has_backward, the same with its direction turned. */
+/* One operator of one kernel forward and, where has_backward, the same with its direction turned.
+ */
 void build_kernel(struct operator_builder *builder, const char *name, struct kernel kernel,
                   bool has_backward);
-/* The same for kernels of rows by width. */
-void build_rows(struct operator_builder *builder, const char *name, enum kernel_kind kind,
-                int64_t rows, int64_t width);
 
-/* One more kernel for the backward of the operator appended last. */
-void build_backward(struct operator_builder *builder, const char *name, struct kernel kernel);
+/* RMS norm of that many elements of each token; keeps its input, and learns a weight. */
+void build_norm(struct operator_builder *builder, const char *name, int64_t width);
 
 /* More bytes a token that the operator appended last keeps for backward. */
 void build_saved(struct operator_builder *builder, double bytes_per_token);
+/* Bytes that it takes while it runs and gives back, beside what is kept. */
+void build_transient(struct operator_builder *builder, double bytes);
+
+/* Backward of the operator appended last, where the stack has kernels of their own for it: the
+ * gradients of `uses` readers of one tensor of so many bytes a token are added up; or the gradients
+ * of parts of a tensor are laid side by side. */
+void build_gradient_sum(struct operator_builder *builder, int uses, double bytes_per_token);
+void build_gradient_join(struct operator_builder *builder, double bytes_per_token);
+
+/* Adds so many weights' gradients to the accumulated ones: in place by the kernel that made them,
+ * or by one of its own. */
+void build_accumulation(struct operator_builder *builder, const char *name, double parameters);
 
 /* x + f(x) and the norm that follows, with ZAYA1's learned scales where the model has them. */
 void build_residual_norm(struct operator_builder *builder, const char *name);

@@ -8,37 +8,75 @@
 #include "models/operators_layer.h"
 
 /* Looking up a row a token; backward adds a row a token into the accumulated gradient, where
- * tokens that are alike meet. */
+ * tokens that are alike meet; or into zeros, which are then accumulated whole. */
 static void
 build_embedding(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     struct kernel rows = {.kind = KERNEL_GATHER,
                           .rows_by_width = {builder->tokens, arch->hidden}};
+    double parameters = (double)arch->vocab * (double)arch->hidden;
+    bool is_fused = builder->workload->software->fuses_gradient_accumulation;
     builder->spent_on = CLASS_EMBEDDING;
-    build_kernel(builder, "embedding", rows, false);
+    build_operator(builder);
+    build_forward_kernel(builder, "embedding", rows);
+    if (!is_fused)
+        build_backward_stream(builder, &(struct stream){"embedding.zero", "fill", 0,
+                                                        builder->element_bytes * parameters});
     rows.kind = KERNEL_SCATTER_ADD;
-    build_backward(builder, "embedding", rows);
+    build_backward_kernel(builder, "embedding.backward", rows);
+    if (!is_fused)
+        build_accumulation(builder, "embedding", parameters);
+}
+
+/* The loss of logits that are copied to fp32 first: log-softmax, which keeps its output, and the
+ * loss of the words that came; backward its gradient is written among zeros, that of the softmax
+ * beside it, while the output is still kept. */
+static void
+build_loss_apart(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    double narrow = build_bytes(builder, (double)arch->vocab);
+    double wide = build_wide_bytes(builder, (double)arch->vocab);
+    double words = 12.0 * (double)builder->tokens; /* a fp32 loss, an 8-byte index */
+    struct kernel softmax = {.kind = KERNEL_SOFTMAX,
+                             .rows_by_width = {builder->tokens, arch->vocab}};
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){"logits_to_fp32", "copy", narrow, wide});
+    build_backward_stream(builder,
+                          &(struct stream){"logits_to_fp32.backward", "copy", wide, narrow});
+    build_transient(builder, narrow + wide);
+    builder->dtype = DTYPE_FP32;
+    build_kernel(builder, "log_softmax", softmax, true);
+    builder->dtype = builder->workload->plan->compute_dtype;
+    build_saved(builder, dtype_bytes(DTYPE_FP32) * (double)arch->vocab);
+    build_transient(builder, 2 * wide);
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){"nll_loss", "nll_loss", words, 0});
+    build_backward_stream(builder, &(struct stream){"nll_loss.start", "fill", 0, 4});
+    build_backward_stream(builder, &(struct stream){"nll_loss.zero", "fill", 0, wide});
+    build_backward_stream(
+        builder, &(struct stream){"nll_loss.backward", "nll_loss_backward", words, words});
+    build_transient(builder, wide);
 }
 
 /* Logits and cross-entropy. The fused loss keeps the logits and turns them into their
- * gradient in place. Without fusion it copies them to fp32 first, keeps that too, and its gradient
- * is another such copy while everything is still kept. */
+ * gradient in place. */
 static void
 build_logits(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    double logits = builder->element_bytes * (double)arch->vocab; /* bytes a token */
-    double wide = dtype_bytes(DTYPE_FP32) * (double)arch->vocab;
-    bool is_fused = builder->workload->software->fuses_cross_entropy;
     builder->spent_on = CLASS_HEAD;
-    build_linear(builder, &(struct linear){"logits", arch->vocab, arch->hidden, KEPT_HERE});
-    if (!is_fused)
-        build_pass(builder, &(struct pass){"logits_to_fp32", logits, wide, wide, logits, wide});
+    build_linear(builder,
+                 &(struct linear){"logits", arch->vocab, arch->hidden, KEPT_HERE, false});
+    if (!builder->workload->software->fuses_cross_entropy) {
+        build_loss_apart(builder);
+        return;
+    }
     struct kernel loss = {.kind = KERNEL_CROSS_ENTROPY,
                           .cross_entropy = {builder->tokens, arch->vocab}};
     build_kernel(builder, "cross_entropy", loss, true);
-    build_saved(builder, is_fused ? logits : logits + wide);
+    build_saved(builder, builder->element_bytes * (double)arch->vocab);
 }
 
 /* Multi-token prediction (arXiv 2412.19437 section 2.2): norms of the hidden state and of the next
@@ -51,19 +89,29 @@ build_prediction(struct operator_builder *builder)
     double both = 2 * builder->element_bytes * (double)arch->hidden;
     build_embedding(builder);
     builder->spent_on = CLASS_NORM_RESIDUAL;
-    build_rows(builder, "prediction_embedding_norm", KERNEL_RMS_NORM, builder->tokens,
-               arch->hidden);
-    build_rows(builder, "prediction_hidden_norm", KERNEL_RMS_NORM, builder->tokens,
-               arch->hidden);
-    build_saved(builder, both);
+    build_norm(builder, "prediction_embedding_norm", arch->hidden);
+    build_norm(builder, "prediction_hidden_norm", arch->hidden);
     build_pass(builder, &(struct pass){"prediction_concatenate", both, both, both, both, 0});
     builder->spent_on = CLASS_HEAD;
     build_linear(builder, &(struct linear){"prediction_join", arch->hidden, 2 * arch->hidden,
-                                           KEPT_HERE});
+                                           KEPT_HERE, false});
     build_attention(builder, 0);
     build_feed_forward(builder, arch->experts > 0);
     build_residual_norm(builder, "prediction_norm");
     build_logits(builder);
+}
+
+/* The first layer's block adds an update that is not there yet; here, where the last one is added
+ * and the gradient has but one source, that is made up for. */
+static void
+build_final_norm(struct operator_builder *builder)
+{
+    const struct workload *workload = builder->workload;
+    builder->spent_on = CLASS_NORM_RESIDUAL;
+    if (workload->software->fuses_residual_norm || workload->arch->has_residual_scaling)
+        build_residual_norm(builder, "final_norm");
+    else
+        build_norm(builder, "final_norm", workload->arch->hidden);
 }
 
 static void
@@ -72,7 +120,7 @@ build_head(struct operator_builder *builder)
     const struct arch *arch = builder->workload->arch;
     for (int64_t module = 0; module < arch->mtp_layers; module++)
         build_prediction(builder);
-    build_residual_norm(builder, "final_norm");
+    build_final_norm(builder);
     build_logits(builder);
 }
 

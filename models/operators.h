@@ -33,14 +33,15 @@ struct operation {
     struct kernel kernel;
 };
 
-enum { OPERATOR_KERNELS_MAX = 4 };
+enum { OPERATOR_KERNELS_MAX = 8 };
 
 struct model_operator {
     enum step_class spent_on;
     struct operation forward[OPERATOR_KERNELS_MAX];
     struct operation backward[OPERATOR_KERNELS_MAX]; /* in the order they run */
     int forward_count, backward_count;
-    double saved_bytes; /* activations kept from forward until backward */
+    double saved_bytes;     /* activations kept from forward until backward */
+    double transient_bytes; /* taken beside them only while one of its passes runs */
 };
 
 struct operator_list {

@@ -81,12 +81,46 @@ static void
 build_repetition(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    if (arch->kv_heads == arch->query_heads)
-        return;
-    double few = bytes_of(builder, 2 * arch_kv_width(arch));
-    double many = bytes_of(builder, 2 * arch_query_width(arch));
+    bool has_copies = arch->kv_heads < arch->query_heads;
+    double few = has_copies ? bytes_of(builder, 2 * arch_kv_width(arch)) : 0;
+    double many = has_copies ? bytes_of(builder, 2 * arch_query_width(arch)) : 0;
     if (builder->workload->software->repeats_key_value_heads)
         build_pass(builder, &(struct pass){"repeat_key_value", few, many, many, few, 0});
+}
+
+/* The elements of a token that turn: x cos + turn(x) sin, where turn() swaps a head's halves and
+ * negates one. Apart, that is a kernel for each; backward is the same, the other way round. */
+static void
+build_rope_of(struct operator_builder *builder, double elements)
+{
+    double all = build_bytes(builder, elements);
+    if (!(all > 0))
+        return;
+    const struct stream steps[] = {{"rope.negate", "neg", all / 2, all / 2},
+                                   {"rope.swap", "cat", all, all},
+                                   {"rope.cosine", "mul", all, all},
+                                   {"rope.sine", "mul", all, all},
+                                   {"rope.add", "add", 2 * all, all}};
+    enum { STEPS = sizeof steps / sizeof *steps };
+    for (int i = 0; i < STEPS; i++) {
+        build_forward_stream(builder, &steps[i]);
+        build_backward_stream(builder, &steps[STEPS - 1 - i]);
+    }
+}
+
+/* Of queries and of keys, in one kernel or each in many. */
+static void
+build_rope(struct operator_builder *builder, double query_elements, double key_elements)
+{
+    double turned = builder->element_bytes * (query_elements + key_elements);
+    if (builder->workload->software->fuses_rope) {
+        build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+        return;
+    }
+    build_operator(builder);
+    build_rope_of(builder, query_elements);
+    build_operator(builder);
+    build_rope_of(builder, key_elements);
 }
 
 /* q-k mean, L2 norm with temperature, RoPE. Apart: the mean is made, then added; gradients of
@@ -96,7 +130,6 @@ build_cca_mixing(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     double both = bytes_of(builder, arch_query_width(arch) + arch_kv_width(arch));
-    double turned = arch->rotary_fraction * both; /* the channels that RoPE turns */
     if (builder->workload->software->fuses_attention_mixing) {
         build_pass(builder, &(struct pass){"qk_mean_norm_rope", 2 * both, both, 2 * both,
                                            2 * both, both});
@@ -105,7 +138,8 @@ build_cca_mixing(struct operator_builder *builder)
     build_pass(builder, &(struct pass){"qk_mean", both, both, both, both, 0});
     build_pass(builder, &(struct pass){"qk_mean_add", 2 * both, both, 2 * both, both, 0});
     build_pass(builder, &(struct pass){"qk_norm", both, both, 2 * both, both, both});
-    build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+    build_rope(builder, arch->rotary_fraction * (double)arch_query_width(arch),
+               arch->rotary_fraction * (double)arch_kv_width(arch));
 }
 
 static void
@@ -129,13 +163,16 @@ build_cca(struct operator_builder *builder)
     const struct arch *arch = builder->workload->arch;
     int64_t q = arch_query_width(arch), k = arch_kv_width(arch), now = k / 2;
     double both = bytes_of(builder, q + k), value = bytes_of(builder, k);
+    bool has_bias = arch->has_attention_bias;
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, &(struct linear){"cca_query", q, arch->hidden, KEPT_HERE});
-    build_linear(builder, &(struct linear){"cca_key", k, arch->hidden, KEPT_BY_ANOTHER});
+    build_linear(builder, &(struct linear){"cca_query", q, arch->hidden, KEPT_HERE, has_bias});
+    build_gradient_sum(builder, 4, bytes_of(builder, arch->hidden));
     build_linear(builder,
-                 &(struct linear){"cca_value_now", now, arch->hidden, KEPT_BY_ANOTHER});
-    build_linear(builder,
-                 &(struct linear){"cca_value_before", k - now, arch->hidden, KEPT_BY_ANOTHER});
+                 &(struct linear){"cca_key", k, arch->hidden, KEPT_BY_ANOTHER, has_bias});
+    build_linear(builder, &(struct linear){"cca_value_now", now, arch->hidden, KEPT_BY_ANOTHER,
+                                           has_bias});
+    build_linear(builder, &(struct linear){"cca_value_before", k - now, arch->hidden,
+                                           KEPT_BY_ANOTHER, has_bias});
     builder->spent_on = CLASS_ATTENTION_MIXING;
     build_pass(builder, &(struct pass){"qk_concatenate", both, both, both, both, 0});
     build_pass(builder, &(struct pass){"qk_pad", both, both, both, both, 0});
@@ -152,15 +189,16 @@ build_gqa(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     int64_t q = arch_query_width(arch), k = arch_kv_width(arch);
-    double turned = bytes_of(builder, q + k); /* RoPE touches queries and keys */
+    double both = bytes_of(builder, q + k);
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder,
-                 &(struct linear){"query_key_value", q + 2 * k, arch->hidden, KEPT_HERE});
+    build_linear(builder, &(struct linear){"query_key_value", q + 2 * k, arch->hidden,
+                                           KEPT_HERE, arch->has_attention_bias});
     builder->spent_on = CLASS_ATTENTION_MIXING;
+    build_operator(builder);
+    build_gradient_join(builder, bytes_of(builder, q + 2 * k));
     if (arch->has_query_key_norm)
-        build_pass(builder,
-                   &(struct pass){"qk_norm", turned, turned, 2 * turned, turned, turned});
-    build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+        build_pass(builder, &(struct pass){"qk_norm", both, both, 2 * both, both, both});
+    build_rope(builder, arch->rotary_fraction * (double)q, arch->rotary_fraction * (double)k);
     build_repetition(builder);
 }
 
@@ -171,13 +209,16 @@ build_mla_query(struct operator_builder *builder)
     const struct arch *arch = builder->workload->arch;
     int64_t width = arch_query_width(arch), rank = arch->query_rank;
     if (rank == 0) {
-        build_linear(builder, &(struct linear){"mla_query", width, arch->hidden, KEPT_HERE});
+        build_linear(builder,
+                     &(struct linear){"mla_query", width, arch->hidden, KEPT_HERE, false});
+        build_gradient_sum(builder, 2, bytes_of(builder, arch->hidden));
         return;
     }
-    build_linear(builder, &(struct linear){"mla_query_down", rank, arch->hidden, KEPT_HERE});
-    build_rows(builder, "mla_query_norm", KERNEL_RMS_NORM, builder->tokens, rank);
-    build_saved(builder, bytes_of(builder, rank));
-    build_linear(builder, &(struct linear){"mla_query_up", width, rank, KEPT_HERE});
+    build_linear(builder, &(struct linear){"mla_query_down", rank, arch->hidden, KEPT_HERE,
+                                           arch->has_attention_bias});
+    build_gradient_sum(builder, 2, bytes_of(builder, arch->hidden));
+    build_norm(builder, "mla_query_norm", rank);
+    build_linear(builder, &(struct linear){"mla_query_up", width, rank, KEPT_HERE, false});
 }
 
 /* RoPE turns a part of each query head and the one shared key, which is then put beside every
@@ -196,8 +237,8 @@ build_mla_mixing(struct operator_builder *builder)
         double read = turning + shared + own, write = turning + queries;
         build_pass(builder, &(struct pass){"mla_rope", read, write, write, read, 0});
     } else {
-        double turned = turning + shared;
-        build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
+        build_rope(builder, (double)(arch->query_heads * arch->rotary_head_dim),
+                   (double)arch->rotary_head_dim);
         build_pass(builder,
                    &(struct pass){"mla_join_query", queries, queries, queries, queries, 0});
         build_pass(builder, &(struct pass){"mla_join_key", own + shared, queries, queries,
@@ -217,12 +258,11 @@ build_mla(struct operator_builder *builder)
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
     build_mla_query(builder);
     build_linear(builder, &(struct linear){"mla_key_value_down", rank + turning, arch->hidden,
-                                           KEPT_BY_ANOTHER});
-    build_rows(builder, "mla_key_value_norm", KERNEL_RMS_NORM, builder->tokens, rank);
-    build_saved(builder, bytes_of(builder, rank));
+                                           KEPT_BY_ANOTHER, arch->has_attention_bias});
+    build_norm(builder, "mla_key_value_norm", rank);
     build_linear(builder,
                  &(struct linear){"mla_key_value_up", own_keys + arch_output_width(arch), rank,
-                                  KEPT_HERE});
+                                  KEPT_HERE, false});
     builder->spent_on = CLASS_ATTENTION_MIXING;
     build_mla_mixing(builder);
 }
@@ -246,6 +286,7 @@ build_attention(struct operator_builder *builder, int64_t window_tokens)
     }
     build_core(builder, window_tokens);
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, &(struct linear){"attention_output", arch->hidden,
-                                           arch_output_width(arch), KEPT_BY_ANOTHER});
+    build_linear(builder,
+                 &(struct linear){"attention_output", arch->hidden, arch_output_width(arch),
+                                  KEPT_BY_ANOTHER, arch->has_attention_bias});
 }

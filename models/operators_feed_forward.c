@@ -1,164 +1,190 @@
 /* The feed-forward block: a dense SwiGLU, or a router with its experts.
  *
  *      x ──▶ router ──▶ softmax, top-k ──▶ sort ─┐
- *      └─────────────────────────────────────────┴▶ permute ──▶ gate and up ──▶ SwiGLU
- *                                                        combine ◀── down ◀────────┘ */
+ *      ├─────────────────────────────────────────┴▶ permute ──▶ gate and up ──▶ SwiGLU
+ *      │                                                combine ◀── down ◀────────┘
+ *      └▶ shared experts ──▶ + */
 #include "models/operators_layer.h"
 
 /* Gate and up are one product of twice the width; its half gates the other. Backward reads both
- * and the gradient, writes the gradient of both; unfused, SiLU and product are passes of their
- * own. */
+ * and the gradient, writes the gradient of both. Unfused, SiLU and product are passes of their
+ * own, the product's gradient is two of them, and the two halves are put side by side. */
+struct gated {
+    const char *gate_up, *swiglu, *silu, *gate, *down; /* names */
+    int64_t width;
+    double rows; /* of all experts */
+};
+
 static void
-build_swiglu(struct operator_builder *builder, double width, double rows_per_token)
+build_swiglu(struct operator_builder *builder, const struct gated *gated)
 {
-    double one = builder->element_bytes * width * rows_per_token;
+    double tokens = (double)builder->tokens;
+    double all = builder->element_bytes * (double)gated->width * gated->rows;
+    double one = all / tokens; /* bytes a token */
     if (builder->workload->software->fuses_swiglu) {
-        build_pass(builder, &(struct pass){"swiglu", 2 * one, one, 3 * one, 2 * one, 2 * one});
+        build_pass(builder,
+                   &(struct pass){gated->swiglu, 2 * one, one, 3 * one, 2 * one, 2 * one});
         return;
     }
-    build_pass(builder, &(struct pass){"silu", one, one, 2 * one, one, one});
-    build_pass(builder, &(struct pass){"gate", 2 * one, one, 3 * one, 2 * one, 2 * one});
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){gated->silu, "silu", all, all});
+    build_backward_stream(builder,
+                          &(struct stream){gated->silu, "silu_backward", 2 * all, all});
+    build_gradient_join(builder, 2 * one);
+    build_saved(builder, 2 * one);
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){gated->gate, "mul", 2 * all, all});
+    for (int side = 0; side < 2; side++)
+        build_backward_stream(builder, &(struct stream){gated->gate, "mul", 2 * all, all});
+    build_saved(builder, one);
+}
+
+static void
+build_gated(struct operator_builder *builder, const struct gated *gated, enum kept_input input)
+{
+    const struct arch *arch = builder->workload->arch;
+    build_linear(builder, &(struct linear){gated->gate_up, 2 * gated->width, arch->hidden,
+                                           input, arch->has_ffn_bias});
+    build_swiglu(builder, gated);
+    build_linear(builder, &(struct linear){gated->down, arch->hidden, gated->width, KEPT_HERE,
+                                           arch->has_ffn_bias});
 }
 
 static void
 build_dense(struct operator_builder *builder)
 {
-    const struct arch *arch = builder->workload->arch;
+    const struct gated dense = {"gate_up",
+                                "swiglu",
+                                "silu",
+                                "gate",
+                                "down",
+                                builder->workload->arch->dense_ffn,
+                                (double)builder->tokens};
     builder->spent_on = CLASS_EXPERT;
-    build_linear(builder,
-                 &(struct linear){"gate_up", 2 * arch->dense_ffn, arch->hidden, KEPT_HERE});
-    build_swiglu(builder, (double)arch->dense_ffn, 1);
-    build_linear(builder, &(struct linear){"down", arch->hidden, arch->dense_ffn, KEPT_HERE});
+    build_gated(builder, &dense, KEPT_HERE);
 }
 
 /* Beside the routed ones, on all tokens, from the input that the router keeps; what they give is
- * added. Backward, so are the gradients of the input. */
+ * added. */
 static void
 build_shared_experts(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    double one = builder->element_bytes * (double)arch->hidden;
+    const struct gated shared = {"shared_gate_up",       "shared_swiglu", "shared_silu",
+                                 "shared_gate",          "shared_down",   arch->shared_ffn,
+                                 (double)builder->tokens};
+    double all = build_bytes(builder, (double)arch->hidden);
     builder->spent_on = CLASS_EXPERT;
-    build_linear(builder, &(struct linear){"shared_gate_up", 2 * arch->shared_ffn, arch->hidden,
-                                           KEPT_BY_ANOTHER});
-    build_swiglu(builder, (double)arch->shared_ffn, 1);
-    build_linear(builder,
-                 &(struct linear){"shared_down", arch->hidden, arch->shared_ffn, KEPT_HERE});
-    build_pass(builder, &(struct pass){"shared_add", 2 * one, one, 2 * one, one, 0});
+    build_gated(builder, &shared, KEPT_BY_ANOTHER);
+    builder->spent_on = CLASS_DISPATCH;
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){"shared_add", "add", 2 * all, all});
 }
 
-/* ZAYA1 (arXiv 2511.17127 section IV): down-projection, the previous layer's state added (EDA),
- * norm, two layers with GELU, then one score a route, to which a balancing bias is added. */
+/* Rows of the width into the order of experts, k of them a token. Fused: forward reads a row,
+ * writes k; backward reads k gradients, writes their sum. Apart: rows are found (their token is
+ * their place divided by k), taken, and backward added into zeros. */
 static void
-build_mlp_router(struct operator_builder *builder)
+build_permute(struct operator_builder *builder, int64_t copies)
 {
     const struct arch *arch = builder->workload->arch;
-    int64_t width = arch->router_hidden, routes = arch_router_classes(arch);
-    double one = builder->element_bytes * (double)width;
-    double scores = dtype_bytes(DTYPE_FP32) * (double)routes;
-    build_linear(builder, &(struct linear){"router_down", width, arch->hidden, KEPT_HERE});
-    if (arch->has_router_average)
-        build_pass(builder, &(struct pass){"router_average", 2 * one, one, 2 * one, one, one});
-    build_rows(builder, "router_norm", KERNEL_RMS_NORM, builder->tokens, width);
-    build_saved(builder, one);
-    build_linear(builder, &(struct linear){"router_1", width, width, KEPT_HERE});
-    build_pass(builder, &(struct pass){"router_gelu_1", one, one, 2 * one, one, one});
-    build_linear(builder, &(struct linear){"router_2", width, width, KEPT_HERE});
-    build_pass(builder, &(struct pass){"router_gelu_2", one, one, 2 * one, one, one});
-    build_linear(builder, &(struct linear){"router_3", routes, width, KEPT_HERE});
-    build_pass(builder, &(struct pass){"router_balance", scores, scores, 0, 0, 0});
-}
-
-/* Softmax and top-k. One kernel forward where they are fused; the softmax has a backward, the
- * choice has none. The weight of the chosen is picked out, apart unless fused. */
-static void
-build_router_tail(struct operator_builder *builder)
-{
-    const struct arch *arch = builder->workload->arch;
-    int64_t routes = arch_router_classes(arch);
-    double scores = dtype_bytes(DTYPE_FP32) * (double)routes;
-    double chosen = dtype_bytes(DTYPE_FP32) * (double)arch->experts_per_token;
-    struct kernel softmax = {.kind = KERNEL_SOFTMAX,
-                             .rows_by_width = {builder->tokens, routes}};
-    struct kernel top_k = {.kind = KERNEL_TOP_K,
-                           .top_k = {builder->tokens, routes, arch->experts_per_token}};
-    if (builder->workload->software->fuses_router_tail) {
-        build_kernel(builder, "router_softmax_top_k", top_k, false);
-        build_backward(builder, "router_softmax_top_k", softmax);
-    } else {
-        build_kernel(builder, "router_softmax", softmax, true);
-        build_kernel(builder, "router_top_k", top_k, false);
-        build_pass(builder, &(struct pass){"router_pick", scores, chosen, chosen, scores, 0});
+    double one = builder->element_bytes * (double)arch->hidden;
+    double all = one * (double)copies / (double)builder->tokens, index = 8.0 * (double)copies;
+    struct kernel rows = {.kind = KERNEL_GATHER, .rows_by_width = {copies, arch->hidden}};
+    if (builder->workload->software->fuses_permutation) {
+        build_pass(builder, &(struct pass){"permute", one, all, all, one, 0});
+        return;
     }
-    build_saved(builder, scores);
+    build_operator(builder);
+    build_forward_stream(builder,
+                         &(struct stream){"permute.places", "floor_divide", index, index});
+    build_forward_kernel(builder, "permute", rows);
+    build_backward_stream(builder,
+                          &(struct stream){"permute.zero", "fill", 0,
+                                           build_bytes(builder, (double)arch->hidden)});
+    rows.kind = KERNEL_SCATTER_ADD;
+    build_backward_kernel(builder, "permute.add_gradients", rows);
 }
 
+/* Back, with the weights of the choice. Fused: forward reads k rows, writes their weighted sum;
+ * backward reads the gradient and the k rows (for the weights' gradients), writes k gradients.
+ * Apart: weights are multiplied in, and rows added into a copy of zeros; backward takes the rows'
+ * gradients, multiplies them with weights and with rows, and sums the latter over the width. */
 static void
-build_router(struct operator_builder *builder)
+build_combine(struct operator_builder *builder, int64_t copies)
 {
     const struct arch *arch = builder->workload->arch;
-    builder->spent_on = CLASS_ROUTER;
-    switch (arch->router) {
-    case ROUTER_LINEAR:
-        build_linear(builder, &(struct linear){"router", arch_router_classes(arch),
-                                               arch->hidden, KEPT_HERE});
-        break;
-    case ROUTER_MLP:
-        build_mlp_router(builder);
-        break;
+    double one = builder->element_bytes * (double)arch->hidden;
+    double all = one * (double)copies / (double)builder->tokens, index = 8.0 * (double)copies;
+    double rows_bytes = one * (double)copies, sums = one * (double)builder->tokens;
+    double weights = builder->element_bytes * (double)copies;
+    struct kernel rows = {.kind = KERNEL_SCATTER_ADD, .rows_by_width = {copies, arch->hidden}};
+    if (builder->workload->software->fuses_permutation) {
+        build_pass(builder, &(struct pass){"combine", all, one, one + all, all, all});
+        return;
     }
-    build_router_tail(builder);
+    build_operator(builder);
+    build_forward_stream(
+        builder, &(struct stream){"combine.weigh", "mul", rows_bytes + weights, rows_bytes});
+    build_backward_stream(
+        builder, &(struct stream){"combine.weigh", "mul", rows_bytes + weights, rows_bytes});
+    build_backward_stream(builder, &(struct stream){"combine.weight_gradients", "mul",
+                                                    2 * rows_bytes, rows_bytes});
+    build_backward_stream(builder,
+                          &(struct stream){"combine.sum_weights", "sum", rows_bytes, weights});
+    build_saved(builder, all);
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){"combine.zero", "fill", 0, sums});
+    build_forward_stream(builder,
+                         &(struct stream){"combine.places", "floor_divide", index, index});
+    build_forward_stream(builder, &(struct stream){"combine.copy", "copy", sums, sums});
+    build_forward_kernel(builder, "combine", rows);
+    rows.kind = KERNEL_GATHER;
+    build_backward_kernel(builder, "combine.take_gradients", rows);
 }
 
-/* A counting sort of (token, expert) pairs by expert: a histogram, its prefix sum, the positions;
- * each reads and writes the 4-byte indices once. */
-static void
-build_sort(struct operator_builder *builder)
-{
-    double index = 4.0 * (double)builder->workload->arch->experts_per_token; /* bytes a token */
-    build_pass(builder, &(struct pass){"sort_histogram", index, index, 0, 0, 0});
-    build_pass(builder, &(struct pass){"sort_prefix_sum", index, index, 0, 0, 0});
-    build_pass(builder, &(struct pass){"sort_positions", index, index, 0, 0, index});
-}
-
-/* Rows of the width, in and out of the order of experts; k of them a token. The order is a
- * permutation, so nothing meets and nothing is added atomically:
- *   permute   forward reads a row, writes k; backward reads k gradients, writes their sum
- *   combine   forward reads k rows, writes their weighted sum; backward reads the gradient and
- *             the k rows (for the weights' gradients), writes k gradients */
 static void
 build_experts(struct operator_builder *builder)
 {
-    const struct arch *arch = builder->workload->arch;
+    const struct workload *workload = builder->workload;
+    const struct arch *arch = workload->arch;
     struct routed_tokens routed = {builder->tokens, arch->experts_per_token, arch->experts};
-    struct expert_loads loads =
-        routing_loads(builder->workload->plan->routing, &routed, builder->arena);
-    double one = builder->element_bytes * (double)arch->hidden;
-    double all = one * (double)arch->experts_per_token;
-    builder->spent_on = CLASS_DISPATCH;
-    build_sort(builder);
-    build_pass(builder, &(struct pass){"permute", one, all, all, one, 0});
+    struct expert_loads loads = routing_loads(workload->plan->routing, &routed, builder->arena);
+    const struct gated experts = {"gate_up",
+                                  "swiglu",
+                                  "silu",
+                                  "gate",
+                                  "down",
+                                  arch->expert_ffn,
+                                  (double)routing_rank_rows(&loads, 1, 0)};
+    build_permute(builder, loads.copies);
     builder->spent_on = CLASS_EXPERT;
-    build_grouped_linear(
-        builder, loads.rows,
-        &(struct linear){"gate_up", 2 * arch->expert_ffn, arch->hidden, KEPT_HERE});
-    build_swiglu(builder, (double)arch->expert_ffn, (double)arch->experts_per_token);
-    build_grouped_linear(builder, loads.rows,
-                         &(struct linear){"down", arch->hidden, arch->expert_ffn, KEPT_HERE});
+    build_grouped_linear(builder, &loads,
+                         &(struct linear){experts.gate_up, 2 * experts.width, arch->hidden,
+                                          KEPT_HERE, arch->has_ffn_bias});
+    build_swiglu(builder, &experts);
+    build_grouped_linear(builder, &loads,
+                         &(struct linear){experts.down, arch->hidden, experts.width, KEPT_HERE,
+                                          arch->has_ffn_bias});
     builder->spent_on = CLASS_DISPATCH;
-    build_pass(builder, &(struct pass){"combine", all, one, one + all, all, all});
+    build_combine(builder, loads.copies);
 }
 
+/* The norm's output goes to the router, to the experts and to the shared ones. */
 void
 build_feed_forward(struct operator_builder *builder, bool has_experts)
 {
+    const struct arch *arch = builder->workload->arch;
     build_residual_norm(builder, "feed_forward_norm");
     if (!has_experts) {
         build_dense(builder);
         return;
     }
+    build_operator(builder);
+    build_gradient_sum(builder, arch->shared_ffn > 0 ? 3 : 2,
+                       builder->element_bytes * (double)arch->hidden);
     build_router(builder);
     build_experts(builder);
-    if (builder->workload->arch->shared_ffn > 0)
+    if (arch->shared_ffn > 0)
         build_shared_experts(builder);
 }

@@ -11,4 +11,7 @@ void build_attention(struct operator_builder *builder, int64_t window_tokens);
 /* Residual, norm and a dense feed-forward or a mixture of experts with its router. */
 void build_feed_forward(struct operator_builder *builder, bool has_experts);
 
+/* Scores, the choice, and the order of the tokens by expert. */
+void build_router(struct operator_builder *builder);
+
 #endif

@@ -105,6 +105,14 @@ optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int
     return shares;
 }
 
+int64_t
+optimizer_multi_tensor_launches(int64_t elements)
+{
+    enum { CHUNK_ELEMENTS = 65536, LAUNCH_CHUNKS = 320 };
+    int64_t chunks = (elements + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS;
+    return (chunks + LAUNCH_CHUNKS - 1) / LAUNCH_CHUNKS;
+}
+
 double
 optimizer_state_bytes(const struct optimizer_share *share)
 {

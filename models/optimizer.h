@@ -37,6 +37,11 @@ const struct optimizer_share *optimizer_shares(const struct tensor_list *tensors
                                                const struct plan *plan, int64_t data_ranks,
                                                struct arena *arena);
 
+/* Launches of a pass over so many elements by PyTorch's multi-tensor kernels, AdamW(fused=True)
+ * among them: chunks of 65,536 elements, at most 320 a launch (ATen/native/cuda/
+ * MultiTensorApply.cuh, kChunkSize and depth_to_max_blocks). */
+int64_t optimizer_multi_tensor_launches(int64_t elements);
+
 /* Bytes of one share's state: fp32 master weight and momentum, and AdamW's second moment. */
 double optimizer_state_bytes(const struct optimizer_share *share);
 

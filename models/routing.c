@@ -188,7 +188,8 @@ scale_to_copies(double *weights, const struct routed_tokens *routed)
     int64_t full = 0;
     for (int64_t i = 0; i < routed->experts; i++)
         open += weights[i];
-    while (open > 0 && fill_popular(weights, routed, &left, &open))
+    bool has_limit = routed->per_token <= routed->experts;
+    while (has_limit && open > 0 && fill_popular(weights, routed, &left, &open))
         continue;
     for (int64_t i = 0; i < routed->experts; i++)
         full += weights[i] < 0;
@@ -206,12 +207,13 @@ static void
 round_to_tokens(int64_t *rows, const double *copies, const struct routed_tokens *routed)
 {
     int64_t left = routed->tokens * routed->per_token;
+    int64_t limit = routed->per_token <= routed->experts ? routed->tokens : left;
     for (int64_t i = 0; i < routed->experts; i++) {
         rows[i] = (int64_t)copies[i];
         left -= rows[i];
     }
     for (int64_t i = 0; left > 0; i = (i + 1) % routed->experts)
-        if (rows[i] < routed->tokens) {
+        if (rows[i] < limit) {
             rows[i]++;
             left--;
         }

@@ -53,7 +53,8 @@ struct expert_loads {
     int64_t dropped; /* copies that found no room */
 };
 
-/* `routing` NULL: uniform. No expert gets more than every token once. */
+/* `routing` NULL: uniform. No expert gets more than every token once, unless a token goes to more
+ * experts than there are: those of one rank among many. */
 struct expert_loads routing_loads(const struct routing *routing,
                                   const struct routed_tokens *routed, struct arena *arena);
 

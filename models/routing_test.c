@@ -126,6 +126,16 @@ START_TEST(experts_without_a_weight_take_what_the_full_ones_leave)
 }
 END_TEST
 
+/* The four experts of one rank of many, when each token goes to eight: 800 copies. */
+START_TEST(experts_of_a_part_take_more_copies_than_tokens)
+{
+    struct routed_tokens routed = {100, 8, 4};
+    struct expert_loads loads = routing_loads(NULL, &routed, arena);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(loads.rows[i], 200);
+}
+END_TEST
+
 /* 1200, 600, 400, 300 with a factor of 1.25: 2500 / 4 x 1.25 = 781.25, 782 find room. */
 START_TEST(capacity_drops_what_is_over_and_pads_what_is_under)
 {
@@ -234,6 +244,7 @@ routing_suite(void)
     tcase_add_test(tests, a_seed_moves_the_popular_experts_and_nothing_else);
     tcase_add_test(tests, no_expert_gets_a_token_twice);
     tcase_add_test(tests, experts_without_a_weight_take_what_the_full_ones_leave);
+    tcase_add_test(tests, experts_of_a_part_take_more_copies_than_tokens);
     tcase_add_test(tests, capacity_drops_what_is_over_and_pads_what_is_under);
     tcase_add_test(tests, ranks_get_what_their_experts_get);
     tcase_add_test(tests, a_routing_is_read_whole);

@@ -16,9 +16,14 @@ struct software {
     bool fuses_residual_norm;          /* residual scale, add and RMS norm in one kernel */
     bool fuses_swiglu;                 /* SiLU, product and (backward) its recomputation */
     bool fuses_attention_mixing;       /* q-k mean, norm, temperature, RoPE in one kernel */
+    bool fuses_rope;                   /* else negate, lay side by side, multiply twice, add */
     bool repeats_key_value_heads;      /* copies keys and values to every query head */
     bool pads_value_heads;             /* to the width of the queries, for attention (MLA) */
     bool fuses_router_tail;            /* softmax and top-k in one kernel */
+    bool fuses_permutation;            /* rows to their experts and back, weights applied: one
+                                          kernel each way; else index, multiply, add to zeros */
+    bool fuses_gradient_joins;         /* gradients that meet are added, and those of a split
+                                          laid side by side, by the kernels that make them */
     bool fuses_cross_entropy;          /* no fp32 copy of the logits */
     bool fuses_gradient_accumulation;  /* weight gradients added in place by the product */
     bool fuses_optimizer; /* one multi-tensor kernel a pass instead of one a tensor */

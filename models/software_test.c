@@ -22,6 +22,9 @@ START_TEST(shipped_stacks_are_read)
     ck_assert(fused->fuses_residual_norm && !eager->fuses_residual_norm);
     CHECK_NEAR(fused->host_launch_s, 2.8e-6, 1e-12);
     ck_assert_ptr_null(fused->attention_implementation);
+    const struct software *megatron = software_read(
+        json_read_file(arena, "configs/software/megatron-fused.json", &errors), arena, &errors);
+    ck_assert(megatron->fuses_permutation && !megatron->fuses_residual_norm);
     arena_free(arena);
 }
 END_TEST

@@ -18,7 +18,8 @@ static const double y_name_pt = 14.0;    /* above the box */
 static const double series_gap_pt = 6.0; /* from the box to a curve's label */
 static const double y_headroom = 0.06;   /* of the range, above the highest */
 static const double far_from_zero =
-    0.6; /* low above this part of high: y need not begin at 0 */
+    0.6;                                /* low above this part of high: y need not begin at 0 */
+static const double overhang_pt = 12.0; /* of labels of x, into the margin */
 static const double height_least_pt = 60.0;
 
 struct range {
@@ -149,6 +150,7 @@ settle_plane(struct drawing *drawing, double page_height_pt)
     below += chart->footer != NULL ? PAGE_FOOTER_PT : 0.0;
     double height = fmax(height_least_pt, page_height_pt - top - below);
     double width = page_content_width_pt(&drawing->page) - gutter - series_width_pt(drawing);
+    plane->overhang_pt = overhang_pt;
     plane->box = (struct canvas_box){PAGE_MARGIN_PT + gutter, top, width, height};
     plane->x =
         make_axis(&chart->x, open_range(x, is_log(chart->x.scale)), plane_x_tick_max(width));

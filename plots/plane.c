@@ -8,7 +8,6 @@
 static const double label_gap_pt = 5.0;
 static const double tick_pt = 4.0;
 static const double width_per_tick_pt = 44.0;
-static const double overhang_pt = 12.0; /* of a label, at most, beyond the box's ends */
 static const struct canvas_font label_font = {STYLE_SMALL_PT, false, STYLE_QUIET,
                                               CANVAS_CENTRE};
 
@@ -69,8 +68,8 @@ void
 plane_draw_x(const struct plane *plane, const char *name, struct canvas *canvas)
 {
     double bottom_pt = plane->box.y_pt + plane->box.height_pt, reached_pt = -INFINITY;
-    double left_pt = plane->box.x_pt - overhang_pt;
-    double right_pt = plane->box.x_pt + plane->box.width_pt + overhang_pt;
+    double left_pt = plane->box.x_pt - plane->overhang_pt;
+    double right_pt = plane->box.x_pt + plane->box.width_pt + plane->overhang_pt;
     plane_draw_x_ticks(plane, canvas);
     for (size_t i = 0; i < plane->x.tick_count; i++) {
         const struct axis_tick *tick = &plane->x.ticks[i];

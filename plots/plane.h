@@ -8,6 +8,7 @@
 struct plane {
     struct canvas_box box;
     struct axis x, y;
+    double overhang_pt; /* how far labels of x may reach beyond the box's ends */
 };
 
 /* What stands around the box: below it the labels of x, and under them its name. */

@@ -86,7 +86,7 @@ sort_kernel(const struct priced *priced, const struct kernel *kernel,
     if (has_size_classes(kernel->kind))
         add_under(priced, size_class(priced, basis, group));
     if (is_memory_bound(kernel->kind))
-        add_under(priced, (struct error_group){"memory_bound", "", "all", ORDER_SUMS});
+        add_under(priced, (struct error_group){"memory_bound", "", "all", ORDER_SUMS, true});
 }
 
 static void
@@ -94,11 +94,11 @@ sort_collective(const struct priced *priced, const struct collective *collective
 {
     add_under(priced, (struct error_group){collective_kind_name(collective->kind),
                                            dtype_name(collective->dtype), "all",
-                                           ORDER_COLLECTIVES + (int)collective->kind});
+                                           ORDER_COLLECTIVES + (int)collective->kind, false});
     bool is_large = collective->bytes >= LARGE_COLLECTIVE_BYTES;
     add_under(priced,
               (struct error_group){"collective", "", is_large ? "from 1 MiB" : "under 1 MiB",
-                                   ORDER_SUMS + (is_large ? 1 : 2)});
+                                   ORDER_SUMS + (is_large ? 1 : 2), true});
 }
 
 static bool

@@ -6,8 +6,8 @@
 
 #include "validate/statistics.h"
 
-static bool
-group_is(const struct error_group *a, const struct error_group *b)
+bool
+error_group_is(const struct error_group *a, const struct error_group *b)
 {
     return strcmp(a->kind, b->kind) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
            strcmp(a->size, b->size) == 0;
@@ -46,7 +46,7 @@ group_row(const struct tally *tally, const struct error_group *group, enum split
     struct error_row row = {.group = *group, .part = part};
     for (size_t i = 0; i < tally->count; i++) {
         const struct error_sample *sample = &tally->samples[i];
-        if (sample->part == part && group_is(&sample->group, group))
+        if (sample->part == part && error_group_is(&sample->group, group))
             count_sample(&row, sample, tally);
     }
     if (row.count > 0) {
@@ -62,7 +62,7 @@ static bool
 is_listed(const struct error_table *table, const struct error_group *group)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (group_is(&table->rows[i].group, group))
+        if (error_group_is(&table->rows[i].group, group))
             return true;
     return false;
 }

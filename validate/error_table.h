@@ -21,7 +21,11 @@ struct error_group {
     const char *dtype; /* "bf16" */
     const char *size;  /* "all", or the size class: "over 100 us" */
     int order;         /* of the group in its table */
+    bool is_sum;       /* over kinds: its samples stand under their own kind as well */
 };
+
+/* Whether kind, dtype and size are the same. */
+bool error_group_is(const struct error_group *a, const struct error_group *b);
 
 struct error_sample {
     struct error_group group;

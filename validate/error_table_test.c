@@ -25,7 +25,7 @@ teardown(void)
 static struct error_sample
 sample(double measured_s, double predicted_s, const char *shape)
 {
-    return (struct error_sample){.group = {"gemm", "bf16", "all", 0},
+    return (struct error_sample){.group = {"gemm", "bf16", "all", 0, false},
                                  .part = SPLIT_HELD_OUT,
                                  .measured_s = measured_s,
                                  .predicted_s = predicted_s,
@@ -73,8 +73,8 @@ START_TEST(groups_stand_by_their_order)
 {
     struct error_sample samples[] = {sample(1, 1, "a"), sample(1, 1, "b"), sample(1, 2, "c")};
     samples[0].group.order = 2;
-    samples[1].group = (struct error_group){"gemm", "bf16", "over 100 us", 3};
-    samples[2].group = (struct error_group){"attention", "bf16", "all", 1};
+    samples[1].group = (struct error_group){"gemm", "bf16", "over 100 us", 3, false};
+    samples[2].group = (struct error_group){"attention", "bf16", "all", 1, false};
     struct error_table table = error_table_new(samples, 3, arena);
     ck_assert_uint_eq(table.count, 3);
     ck_assert_str_eq(table.rows[0].group.kind, "attention");

@@ -34,10 +34,10 @@ static struct error_table
 table_of_four(void)
 {
     static const struct error_sample samples[] = {
-        {{"gemm", "bf16", "all", 0}, SPLIT_HELD_OUT, 1, 1.05, 0, "a"},
-        {{"gemm", "bf16", "over 100 us", 1}, SPLIT_HELD_OUT, 1, 1.1, 0, "b"},
-        {{"gemm", "fp8", "all", 4}, SPLIT_HELD_OUT, 1, 1.2, 0, "c"},
-        {{"softmax", "fp32", "all", 9}, SPLIT_FIT, 1, 1.5, 0, "d"},
+        {{"gemm", "bf16", "all", 0, false}, SPLIT_HELD_OUT, 1, 1.05, 0, "a"},
+        {{"gemm", "bf16", "over 100 us", 1, false}, SPLIT_HELD_OUT, 1, 1.1, 0, "b"},
+        {{"gemm", "fp8", "all", 4, false}, SPLIT_HELD_OUT, 1, 1.2, 0, "c"},
+        {{"softmax", "fp32", "all", 9, false}, SPLIT_FIT, 1, 1.5, 0, "d"},
     };
     return error_table_new(samples, 4, arena);
 }
@@ -80,7 +80,7 @@ END_TEST
 START_TEST(a_prediction_that_is_no_number_breaks_its_limit)
 {
     struct error_sample sample = {
-        {"gemm", "bf16", "all", 0}, SPLIT_HELD_OUT, 1, (double)NAN, 0, "a"};
+        {"gemm", "bf16", "all", 0, false}, SPLIT_HELD_OUT, 1, (double)NAN, 0, "a"};
     struct error_table table = error_table_new(&sample, 1, arena);
     ck_assert(tolerance_parse(&list, "gemm=100", arena, &errors));
     ck_assert(tolerance_check(&list, &table, &verdicts, arena, &errors));

@@ -39,12 +39,6 @@ write_reading(struct text *text, const struct device *device, const struct kerne
                     (long long)device->compute_units);
 }
 
-static bool
-is_picture(enum output_format format)
-{
-    return format == OUTPUT_SVG || format == OUTPUT_PDF || format == OUTPUT_PNG;
-}
-
 static int
 price_words(const struct options *options, const struct device *device, struct arena *arena)
 {
@@ -80,7 +74,7 @@ write_sweep(const struct kernel_sweep *sweep, const struct options *options,
 {
     enum output_format format = command_format(options);
     struct text out = text_new(arena);
-    if (is_picture(format))
+    if (command_draws(format))
         return draw_sweep(sweep, options, arena);
     if (format == OUTPUT_JSON)
         kernel_sweep_write_lines(sweep, &out);
@@ -147,7 +141,7 @@ check_options(const struct options *options)
         return EXIT_DONE;
     if (*options_text(options, "series") || options_text_count(options, "measured") > 0)
         return command_usage(name, "--series and --measured go with --sweep KEY=FROM:TO:STEP");
-    if (is_picture(format) || format == OUTPUT_CSV)
+    if (command_draws(format) || format == OUTPUT_CSV)
         return command_usage(name, "a picture or a table is of a --sweep KEY=FROM:TO:STEP");
     return EXIT_DONE;
 }

@@ -1,6 +1,6 @@
 /* stepcast validate: predictions against measured times, as error tables that must keep limits.
  */
-#include "sim/cli/command.h"
+#include "sim/cli/validate_outcome.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +10,10 @@
 #include "hw/device.h"
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
-#include "validate/comparison.h"
-#include "validate/error_table.h"
+#include "validate/junit.h"
 #include "validate/measured_list.h"
-#include "validate/suite.h"
-#include "validate/tolerance.h"
 
 extern const struct command command_validate;
-
-/* One table of the answer. */
-struct outcome {
-    const struct suite_table *asked;
-    struct comparison_basis basis;
-    struct error_table table;
-    struct tolerance_verdicts verdicts;
-};
 
 static const struct device *
 read_device(const char *path, struct arena *arena, struct error_list *errors)
@@ -65,39 +54,35 @@ read_basis(const struct suite_table *asked, struct comparison_basis *basis, stru
 }
 
 static bool
-make_table(struct outcome *outcome, struct arena *arena, struct error_list *errors)
+make_table(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
 {
     const struct suite_table *asked = outcome->asked;
     struct measured_list list = {0};
-    struct comparison comparison = {0};
     if (!read_basis(asked, &outcome->basis, arena, errors))
         return false;
     for (size_t i = 0; i < asked->list_count; i++)
         if (!measured_list_read(&list, asked->lists[i], arena, errors))
             return false;
-    if (!comparison_add(&comparison, &list, &outcome->basis, arena, errors))
+    struct comparison *comparison = &outcome->comparison;
+    if (!comparison_add(comparison, &list, &outcome->basis, arena, errors))
         return false;
-    outcome->table = error_table_new(comparison.samples, comparison.count, arena);
+    outcome->table = error_table_new(comparison->samples, comparison->count, arena);
     return tolerance_check(&asked->tolerances, &outcome->table, &outcome->verdicts, arena,
                            errors);
 }
 
 static void
-print_outcome(const struct outcome *outcome, struct arena *arena, struct text *out)
+print_outcome(const struct validate_outcome *outcome, struct arena *arena, struct text *out)
 {
-    const struct suite_table *asked = outcome->asked;
-    const char *title = asked->title;
-    if (*title == '\0')
-        title = *asked->cluster != '\0' ? asked->cluster : asked->device;
     const char *heading = arena_format(
-        arena, "%s (fit and held-out: as a row says, else by its shape and seed %lld)", title,
-        (long long)asked->seed);
+        arena, "%s (fit and held-out: as a row says, else by its shape and seed %lld)",
+        validate_title(outcome->asked), (long long)outcome->asked->seed);
     error_table_print(&outcome->table, heading, out);
     tolerance_print(&outcome->verdicts, out);
 }
 
 static void
-print_outcomes(const struct outcome *outcomes, size_t count, struct arena *arena,
+print_outcomes(const struct validate_outcome *outcomes, size_t count, struct arena *arena,
                struct text *out)
 {
     for (size_t i = 0; i < count; i++) {
@@ -107,14 +92,14 @@ print_outcomes(const struct outcome *outcomes, size_t count, struct arena *arena
 }
 
 static void
-print_summaries(const struct outcome *outcomes, size_t count, struct text *out)
+print_summaries(const struct validate_outcome *outcomes, size_t count, struct text *out)
 {
     for (size_t i = 0; i < count; i++)
         error_table_print_summary(&outcomes[i].table, outcomes[i].asked->title, out);
 }
 
 static void
-write_outcome(const struct outcome *outcome, struct json_writer *writer)
+write_outcome(const struct validate_outcome *outcome, struct json_writer *writer)
 {
     const struct suite_table *asked = outcome->asked;
     json_write_begin_object(writer);
@@ -136,7 +121,7 @@ write_outcome(const struct outcome *outcome, struct json_writer *writer)
 }
 
 static void
-write_outcomes(const struct outcome *outcomes, size_t count, struct text *out)
+write_outcomes(const struct validate_outcome *outcomes, size_t count, struct text *out)
 {
     struct json_writer writer = json_writer_new(out, true);
     json_write_begin_object(&writer);
@@ -149,11 +134,68 @@ write_outcomes(const struct outcome *outcomes, size_t count, struct text *out)
     text_format(out, "\n");
 }
 
+static void
+write_junit(const struct validate_outcome *outcomes, size_t count, struct text *out)
+{
+    struct junit_suite *suites = arena_alloc(out->arena, count, sizeof *suites);
+    for (size_t i = 0; i < count; i++)
+        suites[i] = (struct junit_suite){validate_title(outcomes[i].asked), &outcomes[i].table,
+                                         &outcomes[i].verdicts};
+    junit_write(suites, count, out);
+}
+
+static bool
+draw_outcomes(const struct validate_outcome *outcomes, size_t count, const char *path,
+              struct text *out)
+{
+    struct error_list errors = {0};
+    struct canvas *canvas = canvas_new(out->arena, STYLE_FONTS);
+    ratio_chart_draw(validate_picture(outcomes, count, out->arena), &STYLE_PAGE_WEB, canvas);
+    bool is_drawn = canvas_write(canvas, path, out, &errors);
+    canvas_free(canvas);
+    if (!is_drawn)
+        command_report(&errors);
+    return is_drawn;
+}
+
+/* The answer in the format that was asked for; false when it cannot be drawn, which was said. */
+static bool
+format_answer(const struct options *options, const struct validate_outcome *outcomes,
+              size_t count, struct text *out)
+{
+    enum output_format format = command_format(options);
+    if (format == OUTPUT_JSON)
+        write_outcomes(outcomes, count, out);
+    else if (format == OUTPUT_XML)
+        write_junit(outcomes, count, out);
+    else if (command_draws(format))
+        return draw_outcomes(outcomes, count, options_text(options, "output"), out);
+    else if (options_flag(options, "summary"))
+        print_summaries(outcomes, count, out);
+    else
+        print_outcomes(outcomes, count, out->arena, out);
+    return true;
+}
+
+/* --junit FILE, beside whatever else is written. */
+static int
+write_junit_beside(const struct options *options, const struct validate_outcome *outcomes,
+                   size_t count, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct text xml = text_new(arena);
+    const char *path = options_text(options, "junit");
+    if (*path == '\0')
+        return EXIT_DONE;
+    write_junit(outcomes, count, &xml);
+    return text_write_file(&xml, path, &errors) ? EXIT_DONE : command_report(&errors);
+}
+
 static int
 answer(const struct options *options, const struct suite *suite, struct arena *arena)
 {
     struct error_list errors = {0};
-    struct outcome *outcomes = arena_alloc(arena, suite->count, sizeof *outcomes);
+    struct validate_outcome *outcomes = arena_alloc(arena, suite->count, sizeof *outcomes);
     bool all_hold = true;
     for (size_t i = 0; i < suite->count; i++) {
         outcomes[i].asked = &suite->tables[i];
@@ -162,13 +204,11 @@ answer(const struct options *options, const struct suite *suite, struct arena *a
         all_hold = all_hold && outcomes[i].verdicts.all_hold;
     }
     struct text out = text_new(arena);
-    if (command_format(options) == OUTPUT_JSON)
-        write_outcomes(outcomes, suite->count, &out);
-    else if (options_flag(options, "summary"))
-        print_summaries(outcomes, suite->count, &out);
-    else
-        print_outcomes(outcomes, suite->count, arena, &out);
+    if (!format_answer(options, outcomes, suite->count, &out))
+        return EXIT_IO;
     int status = command_output(options, &out);
+    if (status == EXIT_DONE)
+        status = write_junit_beside(options, outcomes, suite->count, arena);
     return status == EXIT_DONE && !all_hold ? EXIT_CHECK_FAILED : status;
 }
 
@@ -270,8 +310,9 @@ static const struct option_spec option_specs[] = {
     {"edges", 0, OPTION_TEXT, "S,S", "size classes, default 10e-6,100e-6"},
     {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
     {"summary", 0, OPTION_FLAG, NULL, "held-out rows over all sizes only"},
+    {"junit", 0, OPTION_TEXT, "FILE", "write JUnit XML there as well, a case a group"},
     {"json", 0, OPTION_FLAG, NULL, "the tables as JSON"},
-    {"output", 'o', OPTION_TEXT, "FILE", "write there instead of standard output"},
+    {"output", 'o', OPTION_TEXT, "FILE", "there instead; .json .xml (JUnit) .svg .png .pdf"},
 };
 
 const struct command command_validate = {
@@ -285,6 +326,7 @@ const struct command command_validate = {
     .option_count = sizeof option_specs / sizeof option_specs[0],
     .word_minimum = 0,
     .word_maximum = 0,
-    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_XML | 1u << OUTPUT_SVG |
+               1u << OUTPUT_PDF | 1u << OUTPUT_PNG,
     .run = run,
 };

@@ -78,8 +78,8 @@ command_print(const struct text *text)
 enum output_format
 command_format(const struct options *options)
 {
-    static const char *const endings[OUTPUT_FORMAT_COUNT] = {"",     ".json", ".csv",
-                                                             ".svg", ".pdf",  ".png"};
+    static const char *const endings[OUTPUT_FORMAT_COUNT] = {"",     ".json", ".csv", ".svg",
+                                                             ".pdf", ".png",  ".xml"};
     if (options_flag(options, "json"))
         return OUTPUT_JSON;
     const char *ending = strrchr(options_text_of_letter(options, 'o'), '.');
@@ -87,6 +87,12 @@ command_format(const struct options *options)
         if (strcmp(ending, endings[format]) == 0)
             return (enum output_format)format;
     return OUTPUT_TEXT;
+}
+
+bool
+command_draws(enum output_format format)
+{
+    return format == OUTPUT_SVG || format == OUTPUT_PDF || format == OUTPUT_PNG;
 }
 
 int

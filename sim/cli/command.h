@@ -27,6 +27,7 @@ enum output_format {
     OUTPUT_SVG,
     OUTPUT_PDF,
     OUTPUT_PNG,
+    OUTPUT_XML, /* JUnit's */
     OUTPUT_FORMAT_COUNT
 };
 
@@ -77,6 +78,9 @@ int command_usage(const char *command, const char *format, ...)
 
 /* The format that the options ask for; one of the command's, which was seen to before it ran. */
 enum output_format command_format(const struct options *options);
+
+/* Whether the format is drawn: SVG, PDF, PNG. */
+bool command_draws(enum output_format format);
 
 /* The result: to the file named by -o, or to stdout ("-" or none). EXIT_DONE, or EXIT_IO with the
  * fault reported. A reader of stdout who has left is no fault. */

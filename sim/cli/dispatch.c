@@ -121,8 +121,8 @@ print_version(struct arena *arena)
 static int
 fail_format(const struct command *command, struct arena *arena)
 {
-    static const char *const names[OUTPUT_FORMAT_COUNT] = {"text", ".json", ".csv",
-                                                           ".svg", ".pdf",  ".png"};
+    static const char *const names[OUTPUT_FORMAT_COUNT] = {"text", ".json", ".csv", ".svg",
+                                                           ".pdf", ".png",  ".xml"};
     struct text list = text_new(arena);
     for (unsigned format = 0; format < OUTPUT_FORMAT_COUNT; format++)
         if (command->formats & 1u << format)

@@ -15,15 +15,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of the matrix instructions that attention is written in: v_mfma_f32_16x16x16 (AMD CDNA3
- * ISA) and mma.m16n8k16 (NVIDIA PTX ISA). That a library with fewer queries than its tile pads
- * them to this is assumed. */
-static const double INSTRUCTION_ROWS = 16;
+#include "hw/memory_cost.h"
 
-/* Of the longest walk, what the device waits at the end while unequal walks run out. Assumed: a
- * list of tasks may end up to a whole one late (Graham, "Bounds on multiprocessing timing
- * anomalies", 1969), and the middle is taken. */
-static const double UNEVEN_END_FRACTION = 0.5;
+/* Queries of a workgroup whose keys are split: kBlockM of FlashAttention-2's
+ * run_mha_fwd_splitkv_dispatch; assumed of all. */
+static const double SPLIT_QUERIES = 64;
+
+/* Keys that a part of a split walk has at least: two of FlashAttention-2's steps at 128 wide. */
+static const double SPLIT_KEYS = 128;
+
+/* Heads wider than this take the registers of two: a unit holds half as many walks or, where it
+ * holds one, own tiles are half as long (FlashAttention-2's tiles at 192 and 256). */
+static const double WIDE_HEAD = 128;
 
 const struct device_attention *
 attention_implementation(const struct device *device, const char *name)
@@ -41,48 +44,138 @@ attention_implementation(const struct device *device, const char *name)
 struct walks {
     double workgroups;
     double mean_pairs, longest_pairs;
-    double tiles; /* of queries by keys, all walks */
+    double tiles;     /* of queries by keys, all walks */
+    double unit_most; /* workgroups that a unit holds */
+    double parts;     /* of a walk that was split */
 };
 
-/* Own and walked lengths are whole tiles. Causal, the walks of a square of s tiles have 1 to s;
- * what the walked side has beyond the square is walked by all. */
-static struct walks
-attention_walks(const struct attention *attention, const struct device_attention *how,
-                enum direction direction)
+/* The two sides of one head's square of tiles, in elements: each walk owns a tile of `own` and
+ * passes over a stretch of `walked`. The stretch of tile i begins `behind` before the tile's
+ * place on the walked side and ends `ahead` after it; infinite where no mask ends it. */
+struct sides {
+    double heads;
+    double own_tile, own_tiles, rows; /* rows: computed for a tile, padding included */
+    double walked_tile, walked;       /* whole tiles */
+    double shift;                     /* place of own 0 on the walked side */
+    double behind, ahead;
+};
+
+/* Keys that a query sees before its own place, and after. */
+static double
+past_keys(const struct attention *attention)
 {
-    double padded = INSTRUCTION_ROWS * ceil((double)attention->q_len / INSTRUCTION_ROWS);
-    double query_tile = fmin((double)how->query_tile, padded);
-    double key_tile = (double)how->key_tile;
-    double q = query_tile * ceil((double)attention->q_len / query_tile);
-    double kv = key_tile * ceil((double)attention->kv_len / key_tile);
-    bool is_forward = direction == DIRECTION_FORWARD;
-    double own_tile = is_forward ? query_tile : key_tile, own = is_forward ? q : kv;
-    double walked = is_forward ? kv : q, walked_tile = is_forward ? key_tile : query_tile;
-    double heads = (double)attention->batch * (double)attention->q_heads;
-    double mean = walked;
-    if (attention->is_causal) {
-        double square = fmin(q, kv);
-        double triangle = (square + fmax(own_tile, walked_tile)) / 2;
-        mean = is_forward ? fmax(walked - square, 0) + fmin(triangle, walked)
-                          : (square * fmin(triangle, walked) + (own - square) * walked) / own;
+    return attention->window > 0 ? (double)attention->window - 1 : (double)INFINITY;
+}
+
+static double
+future_keys(const struct attention *attention)
+{
+    return attention->is_causal ? 0 : (double)INFINITY;
+}
+
+static bool
+is_wide(const struct attention *attention)
+{
+    return (double)attention->head_dim > WIDE_HEAD;
+}
+
+/* One query of each head of a group that shares keys: they are walked together, as rows of one
+ * tile (FlashAttention-2's mha_fwd swaps them; assumed of all). */
+static bool
+is_packed(const struct attention *attention)
+{
+    return attention->q_len == 1;
+}
+
+static struct sides
+forward_sides(const struct attention *attention, const struct device_attention_pass *pass,
+              double query_tile)
+{
+    double q_len = (double)attention->q_len, kv_len = (double)attention->kv_len;
+    double key_tile = (double)pass->key_tile;
+    double heads = (double)attention->q_heads;
+    double own_tile = query_tile;
+    if (is_packed(attention)) {
+        double group = heads / (double)attention->kv_heads;
+        heads = (double)attention->kv_heads * ceil(group / query_tile);
+        own_tile = 1;
     }
-    double workgroups = heads * own / own_tile;
+    return (struct sides){.heads = heads * (double)attention->batch,
+                          .own_tile = own_tile,
+                          .own_tiles = ceil(q_len / own_tile),
+                          .rows = query_tile,
+                          .walked_tile = key_tile,
+                          .walked = key_tile * ceil(kv_len / key_tile),
+                          .shift = kv_len - q_len,
+                          .behind = past_keys(attention),
+                          .ahead = future_keys(attention)};
+}
+
+static struct sides
+backward_sides(const struct attention *attention, const struct device_attention_pass *pass)
+{
+    double q_len = (double)attention->q_len, kv_len = (double)attention->kv_len;
+    double query_tile = (double)pass->query_tile, key_tile = (double)pass->key_tile;
+    if (is_wide(attention) && pass->unit_walks == 1)
+        key_tile /= 2;
+    return (struct sides){.heads = (double)attention->q_heads * (double)attention->batch,
+                          .own_tile = key_tile,
+                          .own_tiles = ceil(kv_len / key_tile),
+                          .rows = key_tile,
+                          .walked_tile = query_tile,
+                          .walked = query_tile * ceil(q_len / query_tile),
+                          .shift = q_len - kv_len,
+                          .behind = future_keys(attention),
+                          .ahead = past_keys(attention)};
+}
+
+/* Sum of first + step i over i = 0 .. count - 1, each term kept between 0 and most. */
+static double
+clamped_sum(double first, double step, double count, double most)
+{
+    double below = fmin(fmax(ceil(-first / step), 0), count);
+    double inside_end = fmin(fmax(ceil((most - first) / step), below), count);
+    double inside = inside_end - below;
+    double middle = first + step * (below + inside_end - 1) / 2;
+    return (inside > 0 ? inside * middle : 0) + (count - inside_end) * most;
+}
+
+/* The stretches' begins are rounded down to whole walked tiles and their ends up: exactly
+ * where a walked tile divides an own one, by its mean where it is the longer. */
+static struct walks
+attention_walks(const struct sides *sides)
+{
+    double own = sides->own_tile, tile = sides->walked_tile, count = sides->own_tiles;
+    double grain = fmin(own, tile), excess = fmax(0, tile - own) / 2;
+    double begin = grain * floor((sides->shift - sides->behind) / grain) - excess;
+    double end = grain * ceil((sides->shift + sides->ahead) / grain) + own + excess;
+    double begins = isinf(begin) ? 0 : clamped_sum(begin, own, count, sides->walked);
+    double ends =
+        isinf(end) ? count * sides->walked : clamped_sum(end, own, count, sides->walked);
+    double last_end = fmin(sides->walked, end + own * (count - 1));
+    double longest = fmin(last_end, sides->walked - fmax(0, begin));
+    longest = fmax(0, fmin(longest, end - begin));
+    double mean = fmin(longest, (ends - begins) / count);
+    double workgroups = sides->heads * count;
     return (struct walks){.workgroups = workgroups,
-                          .mean_pairs = own_tile * mean,
-                          .longest_pairs = own_tile * walked,
-                          .tiles = workgroups * ceil(mean / walked_tile)};
+                          .mean_pairs = sides->rows * mean,
+                          .longest_pairs = sides->rows * longest,
+                          .tiles = workgroups * ceil(mean / tile),
+                          .parts = 1};
 }
 
 /* Seconds of one unit for one pair: the products' flop, and one exponential. */
 static double
-pair_s(const struct device *device, const struct kernel *kernel,
-       const struct device_attention_pass *pass)
+pair_s(const struct device *device, const struct device_attention *how,
+       const struct kernel *kernel)
 {
+    const struct device_attention_pass *pass = &how->passes[kernel->direction];
     double products = kernel->direction == DIRECTION_FORWARD ? 2 : 5;
-    double flop = products * 2 * (double)kernel->attention.head_dim;
+    double granule = (double)how->head_granule;
+    double width = granule * ceil((double)kernel->attention.head_dim / granule);
     double units = (double)device->compute_units;
     double rate = pass->rate_fraction * device->peak_flop_per_s[kernel->dtype];
-    return units * (flop / rate + 1 / pass->exponential_per_s);
+    return units * (products * 2 * width / rate + 1 / pass->exponential_per_s);
 }
 
 /* What the walks take, and what each unit computes of that on average. */
@@ -90,59 +183,137 @@ struct computing {
     double seconds_s, busy_s;
 };
 
-/* Equal walks run in whole rounds, the last partly empty. Unequal ones even out: the mean load,
- * and an end while other units have none; never more than if all were as long as the longest. */
+/* What slows a unit down that holds `held` walks. */
+static double
+slowness(const struct kernel *kernel, const struct device_attention_pass *pass, double held)
+{
+    bool is_half_empty = is_wide(&kernel->attention) || 2 * held <= (double)pass->unit_walks;
+    return is_half_empty ? 1 / pass->lone_fraction : 1;
+}
+
+/* Equal walks run in whole rounds, each unit holding as many as it can, the last round fewer.
+ * Unequal ones even out: the mean load, and an end while other units have none; never more than
+ * if all were as long as the longest. */
 static struct computing
-walks_computing(const struct device *device, const struct kernel *kernel,
-                const struct walks *walks, const struct device_attention_pass *pass)
+walks_computing(const struct device *device, const struct device_attention *how,
+                const struct kernel *kernel, const struct walks *walks)
 {
-    double units = (double)device->compute_units;
-    double one_pair_s = pair_s(device, kernel, pass);
-    double mean_s = pass->tile_s + walks->mean_pairs * one_pair_s;
-    double longest_s = pass->tile_s + walks->longest_pairs * one_pair_s;
-    double rounds_s = ceil(walks->workgroups / units) * longest_s;
-    double busy_s = walks->workgroups / units * mean_s;
-    if (!kernel->attention.is_causal)
+    const struct device_attention_pass *pass = &how->passes[kernel->direction];
+    bool is_causal = kernel->attention.is_causal;
+    double units = (double)device->compute_units, one_pair_s = pair_s(device, how, kernel);
+    double begin_s = pass->walk_s + (is_causal ? pass->mask_s : 0);
+    double mean_s = begin_s + walks->mean_pairs * one_pair_s;
+    double longest_s = begin_s + walks->longest_pairs * one_pair_s;
+    double full = floor(walks->workgroups / (units * walks->unit_most)) * walks->unit_most;
+    double held = ceil(walks->workgroups / units - full), most = walks->unit_most;
+    double alone_s = slowness(kernel, pass, 1) * longest_s;
+    double rounds_s = full * slowness(kernel, pass, most) * longest_s +
+                      held * slowness(kernel, pass, held) * longest_s;
+    double busy_s = walks->workgroups / units * slowness(kernel, pass, most) * mean_s;
+    if (!is_causal)
         return (struct computing){rounds_s, busy_s};
-    double even_s = busy_s + UNEVEN_END_FRACTION * longest_s;
-    return (struct computing){fmin(rounds_s, fmax(longest_s, even_s)), busy_s};
+    double even_s = busy_s + pass->end_fraction * alone_s;
+    return (struct computing){fmin(rounds_s, fmax(alone_s, even_s)), busy_s};
 }
 
-/* A few queries on many keys (decoding) leave units idle, so the keys are split among them; the
- * parts meet in a second small kernel, which fixed_s holds. */
-static struct walks
-split_walks(const struct device *device, const struct kernel *kernel,
-            const struct device_attention *how, struct walks walks)
+static double
+unit_most(const struct kernel *kernel, const struct device_attention_pass *pass)
 {
-    const struct attention *attention = &kernel->attention;
-    if (kernel->direction == DIRECTION_BACKWARD || attention->q_len > how->query_tile)
-        return walks;
-    double idle = floor((double)device->compute_units / walks.workgroups);
-    double key_tiles = ceil((double)attention->kv_len / (double)how->key_tile);
-    double parts = fmax(1, fmin(idle, key_tiles));
-    walks.workgroups *= parts;
-    walks.mean_pairs /= parts;
-    walks.longest_pairs /= parts;
-    return walks;
+    double most = (double)pass->unit_walks;
+    return is_wide(&kernel->attention) ? ceil(most / 2) : most;
 }
 
-/* Forward reads Q, K, V and writes O. Backward reads Q, K, V, O, dO, writes dQ, dK, dV, and
- * sums dQ in fp32 on the way, written and read once. */
-static void
-attention_bytes(const struct kernel *kernel, double *read_bytes, double *write_bytes)
+/* Few queries leave units idle; their keys may then be split among them (Dao et al.,
+ * "Flash-Decoding", 2023). False where there is nothing to split for. */
+static bool
+split_walks(const struct device *device, const struct device_attention *how,
+            const struct kernel *kernel, struct walks *walks)
 {
     const struct attention *attention = &kernel->attention;
+    const struct device_attention_pass *pass = &how->passes[DIRECTION_FORWARD];
+    struct sides sides = forward_sides(attention, pass, SPLIT_QUERIES);
+    *walks = attention_walks(&sides);
+    walks->unit_most = unit_most(kernel, pass);
+    double room = floor((double)device->compute_units * walks->unit_most / walks->workgroups);
+    double keys = floor(walks->longest_pairs / (sides.rows * SPLIT_KEYS));
+    double most = (double)how->split_maximum;
+    if (sides.own_tiles == 1)
+        most = fmax(most, (double)device->compute_units);
+    walks->parts = fmin(most, fmin(room, keys));
+    if (walks->parts < 2)
+        return false;
+    walks->workgroups *= walks->parts;
+    walks->mean_pairs /= walks->parts;
+    walks->longest_pairs /= walks->parts;
+    return true;
+}
+
+/* Partial results are written and read in fp32. */
+static double
+joining_s(const struct device *device, const struct kernel *kernel,
+          const struct device_attention_pass *pass, double parts)
+{
+    const struct attention *attention = &kernel->attention;
+    double results = (double)attention->batch * (double)attention->q_heads *
+                     (double)attention->q_len * (double)attention->head_dim;
+    double bytes = results * dtype_bytes(DTYPE_FP32) * parts;
+    return pass->split_s + memory_stream_s(device, bytes, bytes);
+}
+
+/* The library's choice, to split or not, is taken to be the quicker one. */
+static struct computing
+attention_computing(const struct device *device, const struct device_attention *how,
+                    const struct kernel *kernel, struct walks *walks)
+{
+    const struct device_attention_pass *pass = &how->passes[kernel->direction];
+    bool is_forward = kernel->direction == DIRECTION_FORWARD;
+    struct sides sides = is_forward
+                             ? forward_sides(&kernel->attention, pass, (double)pass->query_tile)
+                             : backward_sides(&kernel->attention, pass);
+    *walks = attention_walks(&sides);
+    walks->unit_most = unit_most(kernel, pass);
+    struct computing whole = walks_computing(device, how, kernel, walks);
+    struct walks parts;
+    if (!is_forward || !split_walks(device, how, kernel, &parts))
+        return whole;
+    struct computing split = walks_computing(device, how, kernel, &parts);
+    split.seconds_s += joining_s(device, kernel, pass, parts.parts);
+    if (split.seconds_s >= whole.seconds_s)
+        return whole;
+    *walks = parts;
+    return split;
+}
+
+/* What the main kernel moves, and the small ones around it. */
+struct traffic {
+    double read_bytes, write_bytes;
+    double around_s, around_bytes;
+};
+
+/* Forward reads Q, K, V and writes O. Backward reads Q, K, V, dO and writes dK, dV and sums of
+ * dQ in fp32; before it a kernel reads O and dO for their products, behind it one reads the
+ * sums and writes dQ, and where heads share keys a third adds up the dK and dV of a group. */
+static struct traffic
+attention_traffic(const struct device *device, const struct kernel *kernel)
+{
+    const struct attention *attention = &kernel->attention;
+    double heads = (double)attention->q_heads, group = heads / (double)attention->kv_heads;
     double head = (double)attention->batch * (double)attention->head_dim;
-    double q = head * (double)attention->q_len * (double)attention->q_heads;
-    double kv = head * (double)attention->kv_len * (double)attention->kv_heads;
     double element_bytes = dtype_bytes(kernel->dtype);
-    *read_bytes = (q + 2 * kv) * element_bytes;
-    *write_bytes = q * element_bytes;
-    if (kernel->direction == DIRECTION_BACKWARD) {
-        double sums_bytes = q * dtype_bytes(DTYPE_FP32);
-        *read_bytes = (3 * q + 2 * kv) * element_bytes + sums_bytes;
-        *write_bytes = (q + 2 * kv) * element_bytes + sums_bytes;
+    double q_bytes = head * (double)attention->q_len * heads * element_bytes;
+    double kv_bytes = 2 * head * (double)attention->kv_len * heads / group * element_bytes;
+    if (kernel->direction == DIRECTION_FORWARD)
+        return (struct traffic){q_bytes + kv_bytes, q_bytes, 0, 0};
+    double sums_bytes = q_bytes / element_bytes * dtype_bytes(DTYPE_FP32);
+    struct traffic traffic = {2 * q_bytes + kv_bytes, group * kv_bytes + sums_bytes, 0, 0};
+    traffic.around_s =
+        memory_stream_s(device, 2 * q_bytes, 0) + memory_stream_s(device, sums_bytes, q_bytes);
+    traffic.around_bytes = 3 * q_bytes + sums_bytes;
+    if (group > 1) {
+        traffic.around_s += memory_stream_s(device, group * kv_bytes, kv_bytes);
+        traffic.around_bytes += (group + 1) * kv_bytes;
     }
+    return traffic;
 }
 
 static enum kernel_bound
@@ -161,24 +332,24 @@ attention_cost(const struct device *device, const struct kernel *kernel,
         attention_implementation(device, kernel->attention.implementation);
     assert(how != NULL && device->peak_flop_per_s[kernel->dtype] > 0);
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
-    struct walks walks = attention_walks(&kernel->attention, how, kernel->direction);
-    walks = split_walks(device, kernel, how, walks);
-    struct computing computing = walks_computing(device, kernel, &walks, pass);
-    double read_bytes, write_bytes;
-    attention_bytes(kernel, &read_bytes, &write_bytes);
-    double hbm_s = read_bytes / device->memory.hbm_read_bytes_per_s +
-                   write_bytes / device->memory.hbm_write_bytes_per_s;
-    double seconds_s = pass->fixed_s + fmax(computing.seconds_s, hbm_s);
+    struct walks walks;
+    struct computing computing = attention_computing(device, how, kernel, &walks);
+    struct traffic traffic = attention_traffic(device, kernel);
+    double main_s = memory_stream_s(device, traffic.read_bytes, traffic.write_bytes);
+    double moving_s = main_s + traffic.around_s;
+    double fixed_s = pass->fixed_s + pass->isolated_call_s;
+    double seconds_s = fixed_s + fmax(computing.seconds_s, main_s) + traffic.around_s;
     double rounds = ceil(walks.workgroups / (double)device->compute_units);
     *cost = (struct kernel_cost){
         .seconds_s = seconds_s,
+        .host_s = pass->isolated_call_s,
         .relative_sigma = pass->relative_sigma,
-        .bound = attention_bound(pass->fixed_s, computing.seconds_s, hbm_s),
+        .bound = attention_bound(fixed_s, computing.seconds_s, moving_s),
         .flop = kernel_flop(kernel),
-        .hbm_bytes = read_bytes + write_bytes,
+        .hbm_bytes = traffic.read_bytes + traffic.write_bytes + traffic.around_bytes,
         .tiles = (int64_t)fmin(walks.tiles, 9e18),
         .waves = (int64_t)fmin(rounds, 9e18),
         .compute_fraction = fmin(1, computing.busy_s / seconds_s),
-        .hbm_fraction = fmin(1, hbm_s / seconds_s),
+        .hbm_fraction = fmin(1, moving_s / seconds_s),
     };
 }

@@ -127,16 +127,24 @@ static const struct json_field attention_fields[] = {
     {.key = "name",
      .type = JSON_FIELD_STRING,
      .offset = offsetof(struct attention_reading, attention.name)},
-    FIELD_COUNT("query_tile", attention_reading, attention.query_tile, 1e6),
-    FIELD_COUNT("key_tile", attention_reading, attention.key_tile, 1e6),
+    FIELD_COUNT("head_granule", attention_reading, attention.head_granule, 1024),
+    FIELD_COUNT("split_maximum", attention_reading, attention.split_maximum, 1024),
     FIELD_VALUE("forward", attention_reading, passes[DIRECTION_FORWARD]),
     FIELD_VALUE("backward", attention_reading, passes[DIRECTION_BACKWARD]),
 };
 static const struct json_field pass_fields[] = {
+    FIELD_COUNT("query_tile", device_attention_pass, query_tile, 1e6),
+    FIELD_COUNT("key_tile", device_attention_pass, key_tile, 1e6),
+    FIELD_COUNT("unit_walks", device_attention_pass, unit_walks, 64),
+    FIELD_FRACTION("lone_fraction", device_attention_pass, lone_fraction),
     FIELD_FRACTION("rate_fraction", device_attention_pass, rate_fraction),
     FIELD_RATE("exponential_per_s", device_attention_pass, exponential_per_s),
-    FIELD_SECONDS("tile_s", device_attention_pass, tile_s),
+    FIELD_SECONDS("walk_s", device_attention_pass, walk_s),
+    FIELD_SECONDS("mask_s", device_attention_pass, mask_s),
+    FIELD_NUMBER("end_fraction", device_attention_pass, end_fraction, 0, 1),
+    FIELD_SECONDS("split_s", device_attention_pass, split_s),
     FIELD_SECONDS("fixed_s", device_attention_pass, fixed_s),
+    FIELD_SECONDS("isolated_call_s", device_attention_pass, isolated_call_s),
     FIELD_FRACTION("relative_sigma", device_attention_pass, relative_sigma),
 };
 

@@ -61,18 +61,27 @@ struct device_gemm {
     double relative_sigma_short;  /* under 10 */
 };
 
-/* One direction of an attention implementation. */
+/* One direction of an attention implementation: workgroups own a tile of one side and walk over
+ * the other (hw/attention_cost.c). */
 struct device_attention_pass {
+    int64_t query_tile, key_tile;
+    int64_t unit_walks;       /* workgroups that one unit holds, of heads up to 128 wide */
+    double lone_fraction;     /* of its rate that a unit reaches which holds half as many */
     double rate_fraction;     /* of the peak matrix rate */
     double exponential_per_s; /* softmax's exponentials, all units together */
-    double tile_s;            /* beginning and ending one tile */
-    double fixed_s;           /* launches and smaller kernels around it */
+    double walk_s;            /* beginning and ending one walk */
+    double mask_s;            /* what a causal mask adds to a walk */
+    double end_fraction;      /* of the longest walk, what unequal walks leave units waiting */
+    double split_s;           /* joining the parts of walks that were split */
+    double fixed_s;           /* launches and smaller kernels around it, on the device */
+    double isolated_call_s;   /* the host's part when nothing was enqueued ahead */
     double relative_sigma;
 };
 
 struct device_attention {
-    const char *name; /* "flash2" */
-    int64_t query_tile, key_tile;
+    const char *name;      /* "flash2" */
+    int64_t head_granule;  /* heads are padded to a multiple of it */
+    int64_t split_maximum; /* parts of a walk while units are idle; one query tile may always */
     struct device_attention_pass passes[2]; /* by enum direction */
 };
 

@@ -58,16 +58,22 @@ fused_moe_flop(const struct fused_moe *moe)
            (double)moe->expert_ffn;
 }
 
-/* Pairs of a query and a key that sees it. Causal: the last query sees every key, each query
- * before it one key fewer; queries that would see none count nothing. */
+/* Pairs of a query and a key that it sees. Causal: the last query sees every key, each query
+ * before it one key fewer; queries that would see none count nothing. A window ends that
+ * growth. */
 static double
 attention_pairs(const struct attention *attention)
 {
     double q = (double)attention->q_len, kv = (double)attention->kv_len;
     if (!attention->is_causal)
         return q * kv;
-    double seeing = q < kv ? q : kv;
-    return seeing * (kv - (seeing - 1) / 2);
+    double seeing = q < kv ? q : kv, first = kv - seeing + 1; /* keys that the first one sees */
+    double window = attention->window > 0 ? (double)attention->window : kv;
+    double most = window < kv ? window : kv;
+    if (most <= first)
+        return seeing * most;
+    double growing = most - first; /* queries that see fewer than the most */
+    return growing * (first + most - 1) / 2 + (seeing - growing) * most;
 }
 
 /* Q K^T and P V forward; backward recomputes Q K^T and forms dP, dV, dQ, dK (Dao,

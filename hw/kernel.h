@@ -74,6 +74,7 @@ struct attention {
     int64_t batch, q_len, kv_len, q_heads, kv_heads, head_dim;
     bool is_causal;
     const char *implementation; /* NULL: the device's default */
+    int64_t window; /* keys that a query sees at most, itself the last; 0: no window; causal */
 };
 
 struct elementwise {

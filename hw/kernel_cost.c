@@ -37,6 +37,7 @@ kernel_cost_add(struct kernel_cost *sum, const struct kernel_cost *part, double 
     sum->compute_fraction = before * sum->compute_fraction + after * part->compute_fraction;
     sum->hbm_fraction = before * sum->hbm_fraction + after * part->hbm_fraction;
     sum->relative_sigma = before * sum->relative_sigma + after * part->relative_sigma;
+    sum->host_s += times * part->host_s;
     sum->flop += times * part->flop;
     sum->hbm_bytes += times * part->hbm_bytes;
     sum->tiles = add_counts(sum->tiles, part->tiles, times);

@@ -10,6 +10,7 @@ const char *kernel_bound_name(enum kernel_bound bound);
 
 struct kernel_cost {
     double seconds_s;      /* on an idle device, start of launch to end */
+    double host_s;         /* of seconds_s, what vanishes when the host enqueued it ahead */
     double relative_sigma; /* standard deviation of the model's error, as a part of seconds_s */
     enum kernel_bound bound; /* what it waits for most */
     double flop;

@@ -94,6 +94,12 @@ static const struct json_field attention_fields[] = {
     FIELD_SIZE("kv_heads", attention.kv_heads),
     FIELD_SIZE("head_dim", attention.head_dim),
     FIELD_BOOL("causal", attention.is_causal),
+    {.key = "window",
+     .type = JSON_FIELD_INTEGER,
+     .offset = offsetof(struct kernel, attention.window),
+     .minimum = 0,
+     .maximum = SIZE_MAXIMUM,
+     .flags = JSON_OPTIONAL},
     FIELD_DTYPE,
     {.key = "implementation",
      .type = JSON_FIELD_STRING,
@@ -278,6 +284,16 @@ check_at_most(const struct json *object, const char *key, int64_t value, int64_t
 }
 
 static bool
+check_attention(const struct json *object, const struct attention *attention,
+                struct error_list *errors)
+{
+    if (attention->window > 0 && !attention->is_causal)
+        return json_fail(json_member(object, "window"), errors,
+                         "a window ends at the query itself: wanted causal beside it");
+    return check_divides(object, "kv_heads", attention->kv_heads, attention->q_heads, errors);
+}
+
+static bool
 check_copy(const struct json *object, const struct copy *copy, struct error_list *errors)
 {
     if (copy->from == COPY_HBM || copy->to == COPY_HBM)
@@ -294,8 +310,7 @@ check_together(const struct json *object, const struct kernel *kernel,
 {
     switch (kernel->kind) {
     case KERNEL_ATTENTION:
-        return check_divides(object, "kv_heads", kernel->attention.kv_heads,
-                             kernel->attention.q_heads, errors);
+        return check_attention(object, &kernel->attention, errors);
     case KERNEL_CONVOLUTION:
         return check_divides(object, "groups", kernel->convolution.groups,
                              kernel->convolution.channels, errors);

@@ -63,6 +63,20 @@ static const struct {
      "{'kernel': 'attention', 'direction': 'forward', 'batch': 1, 'q_len': 3, 'kv_len': 4, "
      "'q_heads': 2, 'kv_heads': 1, 'head_dim': 8, 'causal': true, 'dtype': 'bf16', "
      "'implementation': 'ck'}"},
+    /* the same with a window of 3 keys: 3 + 3 + 2 pairs */
+    {KERNEL_ATTENTION, 2 * 2 * 2 * 8 * 8,
+     "{'kernel': 'attention', 'direction': 'forward', 'batch': 1, 'q_len': 3, 'kv_len': 4, "
+     "'q_heads': 2, 'kv_heads': 1, 'head_dim': 8, 'causal': true, 'window': 3, "
+     "'dtype': 'bf16'}"},
+    /* 3 queries on 2 keys: 2 + 1 pairs, the first query sees none; a window of 1: 1 + 1 */
+    {KERNEL_ATTENTION, 2 * 2 * 8 * 3,
+     "{'kernel': 'attention', 'direction': 'forward', 'batch': 1, 'q_len': 3, 'kv_len': 2, "
+     "'q_heads': 1, 'kv_heads': 1, 'head_dim': 8, 'causal': true, 'window': 0, "
+     "'dtype': 'bf16'}"},
+    {KERNEL_ATTENTION, 2 * 2 * 8 * 2,
+     "{'kernel': 'attention', 'direction': 'forward', 'batch': 1, 'q_len': 3, 'kv_len': 2, "
+     "'q_heads': 1, 'kv_heads': 1, 'head_dim': 8, 'causal': true, 'window': 1, "
+     "'dtype': 'bf16'}"},
     {KERNEL_ELEMENTWISE, 0,
      "{'kernel': 'elementwise', 'op': 'add', 'elements': 8, 'dtype': 'bf16', 'read_bytes': 32, "
      "'write_bytes': 16, 'launches': 1}"},
@@ -128,7 +142,9 @@ START_TEST(keys_go_where_they_belong)
     ck_assert(kernel.grouped_gemm.rows[0] == 1 && kernel.grouped_gemm.rows[2] == 2);
     ck_assert(read_line(arena, quoted(arena, lines[3].text), &kernel, &errors));
     ck_assert(kernel.attention.is_causal && strcmp(kernel.attention.implementation, "ck") == 0);
-    ck_assert(read_line(arena, quoted(arena, lines[6].text), &kernel, &errors));
+    ck_assert(read_line(arena, quoted(arena, lines[4].text), &kernel, &errors));
+    ck_assert_int_eq(kernel.attention.window, 3);
+    ck_assert(read_line(arena, quoted(arena, lines[9].text), &kernel, &errors));
     ck_assert_int_eq(kernel.direction, DIRECTION_BACKWARD);
     arena_free(arena);
 }
@@ -175,6 +191,10 @@ START_TEST(keys_that_contradict_each_other_are_refused)
                   "\"q_len\": 3, \"kv_len\": 4, \"q_heads\": 3, \"kv_heads\": 2, "
                   "\"head_dim\": 8, \"causal\": true, \"dtype\": \"bf16\"}",
                   "$.kv_heads", "divide");
+    check_refused("{\"kernel\": \"attention\", \"direction\": \"forward\", \"batch\": 1, "
+                  "\"q_len\": 3, \"kv_len\": 4, \"q_heads\": 2, \"kv_heads\": 2, "
+                  "\"head_dim\": 8, \"causal\": false, \"window\": 2, \"dtype\": \"bf16\"}",
+                  "$.window", "causal");
     check_refused("{\"kernel\": \"convolution\", \"tokens\": 1, \"channels\": 4, \"taps\": 2, "
                   "\"groups\": 3, \"dtype\": \"bf16\", \"direction\": \"forward\"}",
                   "$.groups", "divide");

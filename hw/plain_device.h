@@ -36,13 +36,21 @@ plain_device(void)
                  .relative_sigma_long = 0.01,
                  .relative_sigma_medium = 0.02,
                  .relative_sigma_short = 0.03},
-        .attention = {{.name = "plain", .query_tile = 100, .key_tile = 100}},
+        .attention = {{.name = "plain", .head_granule = 1, .split_maximum = 1}},
         .attention_count = 1,
         .host_bytes_per_s = 1e9,
     };
     for (int i = 0; i < 2; i++)
-        device.attention[0].passes[i] = (struct device_attention_pass){
-            .rate_fraction = 1, .exponential_per_s = 4e12, .tile_s = 1e-6, .fixed_s = 2e-6};
+        device.attention[0].passes[i] =
+            (struct device_attention_pass){.query_tile = 100,
+                                           .key_tile = 100,
+                                           .unit_walks = 1,
+                                           .lone_fraction = 1,
+                                           .rate_fraction = 1,
+                                           .exponential_per_s = 4e12,
+                                           .walk_s = 1e-6,
+                                           .end_fraction = 0.5,
+                                           .fixed_s = 2e-6};
     for (int i = 0; i < KERNEL_KIND_COUNT; i++)
         device.streams[i] = (struct device_stream){.bandwidth_fraction = 1};
     return device;

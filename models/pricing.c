@@ -11,7 +11,8 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
         return NULL;
     struct step_work work = {.name = name,
                              .spent_on = spent_on,
-                             .work_s = cost.seconds_s,
+                             .work_s = cost.seconds_s -
+                                       cost.host_s, /* launches are a lane of their own */
                              .relative_sigma = cost.relative_sigma,
                              .compute_fraction = cost.compute_fraction,
                              .hbm_fraction = cost.hbm_fraction,

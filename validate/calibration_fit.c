@@ -94,7 +94,7 @@ residual(const struct device *device, const struct measured *measured)
     struct error_list errors = {0};
     if (!kernel_cost(device, &measured->kernel, &cost, &errors))
         return senseless;
-    double ratio = cost.seconds_s / measured->measured_s;
+    double ratio = measured_predicted_s(measured, &cost) / measured->measured_s;
     return isfinite(ratio) && ratio > 0 ? log(ratio) : senseless;
 }
 

@@ -102,17 +102,17 @@ sort_collective(const struct priced *priced, const struct collective *collective
 }
 
 static bool
-price_kernel(struct priced *priced, const struct kernel *kernel,
+price_kernel(struct priced *priced, const struct measured *row,
              const struct comparison_basis *basis, struct error_list *errors)
 {
     struct kernel_cost cost;
     if (basis->device == NULL)
         return error_add(errors, ERROR_INPUT, "", "a kernel, but no device was given");
-    if (!kernel_cost(basis->device, kernel, &cost, errors))
+    if (!kernel_cost(basis->device, &row->kernel, &cost, errors))
         return false;
-    priced->sample.predicted_s = cost.seconds_s;
+    priced->sample.predicted_s = measured_predicted_s(row, &cost);
     priced->sample.relative_sigma = cost.relative_sigma;
-    sort_kernel(priced, kernel, basis);
+    sort_kernel(priced, &row->kernel, basis);
     return true;
 }
 
@@ -159,7 +159,7 @@ compare_row(struct comparison *comparison, const struct measured *row,
     struct error_list row_errors = {0};
     bool is_priced = row->is_collective
                          ? price_collective(&priced, &row->collective, basis, &row_errors)
-                         : price_kernel(&priced, &row->kernel, basis, &row_errors);
+                         : price_kernel(&priced, row, basis, &row_errors);
     return is_priced || add_at_row(errors, row, &row_errors);
 }
 

@@ -50,6 +50,18 @@ read_part(const struct json *object, struct measured *measured, struct error_lis
 }
 
 static bool
+read_enqueued(const struct json *object, struct measured *measured, struct error_list *errors)
+{
+    const struct json *member = json_member(object, "measured_enqueued");
+    if (member == NULL)
+        return true;
+    if (json_kind(member) != JSON_KIND_BOOL)
+        return json_fail(member, errors, "wanted true or false");
+    measured->is_enqueued = json_as_bool(member);
+    return true;
+}
+
+static bool
 read_work(const struct json *object, struct measured *measured, struct arena *arena,
           struct error_list *errors)
 {
@@ -69,7 +81,7 @@ parse_line(struct measured_list *list, const struct json *object, int line, stru
     if (!read_work(object, &measured, arena, errors))
         return false;
     if (!read_measured_s(object, &measured.measured_s, errors) ||
-        !read_part(object, &measured, errors))
+        !read_part(object, &measured, errors) || !read_enqueued(object, &measured, errors))
         return false;
     measured.library = string_member(object, "library");
     measured.source = string_member(object, "source");
@@ -117,6 +129,12 @@ measured_list_read(struct measured_list *list, const char *path, struct arena *a
     if (!text_read_file(&text, path, LIST_BYTES_MAX, errors))
         return false;
     return measured_list_parse(list, path, &text, arena, errors);
+}
+
+double
+measured_predicted_s(const struct measured *measured, const struct kernel_cost *cost)
+{
+    return measured->is_enqueued ? cost->seconds_s - cost->host_s : cost->seconds_s;
 }
 
 const char *

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "hw/collective.h"
-#include "hw/kernel.h"
+#include "hw/kernel_cost.h"
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "validate/split.h"
@@ -19,6 +19,7 @@ struct measured {
         struct collective collective;
     };
     double measured_s;    /* above 0 */
+    bool is_enqueued;     /* "measured_enqueued": kernels were enqueued ahead, no host's time */
     bool has_part;        /* the line says by "measured_part" which part it was in ... */
     enum split_part part; /* ... and that stands; without it the split by shape decides */
     const char *library;  /* NULL when the line does not say */
@@ -42,6 +43,9 @@ bool measured_list_read(struct measured_list *list, const char *path, struct are
 /* The same from memory; `name` stands in messages. */
 bool measured_list_parse(struct measured_list *list, const char *name, const struct text *text,
                          struct arena *arena, struct error_list *errors);
+
+/* What the row's clock should have shown: the host's part of a lone call only where it was in. */
+double measured_predicted_s(const struct measured *measured, const struct kernel_cost *cost);
 
 /* The canonical shape (split.h), in the arena. */
 const char *measured_shape(const struct measured *measured, struct arena *arena);

@@ -72,6 +72,19 @@ START_TEST(shapes_leave_out_what_does_not_cost)
 }
 END_TEST
 
+/* 100 us, of which the host's 30 vanish behind other kernels. */
+START_TEST(an_enqueued_row_holds_no_host_time)
+{
+    ck_assert(parse(SOFTMAX ", \"measured_s\": 1, \"measured_enqueued\": true}\n" SOFTMAX
+                            ", \"measured_s\": 1, \"measured_enqueued\": false}\n" SOFTMAX
+                            ", \"measured_s\": 1}\n"));
+    const struct kernel_cost cost = {.seconds_s = 100e-6, .host_s = 30e-6};
+    CHECK_NEAR(measured_predicted_s(&list.items[0], &cost), 70e-6, 1e-12);
+    CHECK_NEAR(measured_predicted_s(&list.items[1], &cost), 100e-6, 1e-12);
+    CHECK_NEAR(measured_predicted_s(&list.items[2], &cost), 100e-6, 1e-12);
+}
+END_TEST
+
 START_TEST(a_row_may_say_its_part)
 {
     ck_assert(parse(SOFTMAX ", \"measured_s\": 1}\n" SOFTMAX
@@ -91,6 +104,7 @@ static const char *const wrong_lines[] = {
     SOFTMAX ", \"measured_s\": \"1\"}",
     SOFTMAX ", \"measured_s\": 1, \"measured_part\": \"both\"}",
     SOFTMAX ", \"measured_s\": 1, \"measured_part\": 1}",
+    SOFTMAX ", \"measured_s\": 1, \"measured_enqueued\": 1}",
     SOFTMAX ", \"measured_s\": 1",
     SOFTMAX ", \"measured_s\": 1, \"rosw\": 4}",
     "{\"kernel\": \"soft\", \"measured_s\": 1}",
@@ -131,6 +145,7 @@ measured_list_suite(void)
     tcase_add_checked_fixture(reading, setup, teardown);
     tcase_add_test(reading, kernels_and_collectives_stand_in_one_list);
     tcase_add_test(reading, shapes_leave_out_what_does_not_cost);
+    tcase_add_test(reading, an_enqueued_row_holds_no_host_time);
     tcase_add_test(reading, a_row_may_say_its_part);
     tcase_add_loop_test(reading, a_wrong_line_is_named, 0, WRONG_COUNT);
     tcase_add_test(reading, an_empty_list_is_a_fault);

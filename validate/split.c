@@ -28,6 +28,8 @@ append_attention(const struct attention *attention, struct text *shape)
     text_format(
         shape, " q_heads=%" PRId64 " kv_heads=%" PRId64 " head_dim=%" PRId64 " causal=%d",
         attention->q_heads, attention->kv_heads, attention->head_dim, attention->is_causal);
+    if (attention->window > 0)
+        text_format(shape, " window=%" PRId64, attention->window);
 }
 
 static void

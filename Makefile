@@ -165,7 +165,7 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 
 .PHONY: check-all
 check-all: unit errors-kept unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
-           headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
+           simgrid headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
 SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -208,6 +208,15 @@ same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from bot
 	@.ci/same-bytes $(BUILD) $(DEMO)
 readme: all ## the README's commands show what it says they show
 	@.ci/readme README.md
+
+.PHONY: simgrid
+simgrid: $(BUILD)/stepcast ## flow lists against SimGrid, where libsimgrid-dev is installed
+	@if pkg-config --exists simgrid; then \
+	    $(COMPILE) .ci/simgrid_flows.c $(BUILD)/libstepcast.a $(LDFLAGS) \
+	        $$(pkg-config --cflags --libs simgrid) $(PACKAGE_LIBS) -lm \
+	        -o $(BUILD)/simgrid_flows && \
+	    .ci/simgrid $(BUILD)/stepcast $(BUILD)/simgrid_flows; \
+	else echo 'simgrid: libsimgrid-dev is not installed, skipped'; fi
 
 .PHONY: headers layers pure
 headers: ## each header compiles alone and twice
@@ -252,7 +261,7 @@ man-lint: $(BUILD)/stepcast
 	@.ci/man $(BUILD)/stepcast
 scripts:
 	@shellcheck .ci/packages .ci/run .ci/layers .ci/pure .ci/functions .ci/text .ci/match .ci/readme \
-	    .ci/same-bytes .ci/fuzz .ci/bench .ci/man sim/cli/cli_test.sh
+	    .ci/same-bytes .ci/fuzz .ci/bench .ci/man .ci/simgrid sim/cli/cli_test.sh
 	@echo 'scripts: no finding'
 
 -include $(SOURCES:%.c=$(BUILD)/obj/%.d)

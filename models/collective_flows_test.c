@@ -1,0 +1,250 @@
+/* Do closed forms and flows agree? Each formula of a collective against the flows that it
+ * consists of, shared max-min fair by the engine. */
+#include "hw/collective_flows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/flow_times.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+
+static const double EXACT = 1e-9;
+
+static struct arena *arena;
+static struct error_list errors;
+static struct cluster *ideal; /* 16 nodes of 8: 48e9 bytes/s a link, 50e9 a NIC, no latency */
+
+static void
+setup(void)
+{
+    arena = check_arena_new();
+    errors = (struct error_list){0};
+    const struct json *object =
+        json_read_file(arena, "configs/clusters/reference-rails-16.json", &errors);
+    ideal = object ? cluster_read(object, arena, &errors) : NULL;
+    ck_assert(ideal != NULL);
+}
+
+static void
+teardown(void)
+{
+    arena_free(arena);
+}
+
+static double
+flows_s(const struct collective *collective, const char *algorithm)
+{
+    struct text csv = text_new(arena);
+    ck_assert_msg(collective_flows_write(ideal, collective, algorithm, &csv, &errors), "%s",
+                  errors.items[0].what);
+    const struct flow_list *list =
+        flow_list_read("flows.csv", &csv, cluster_gpus(ideal), arena, &errors);
+    ck_assert_msg(list != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    const struct flow_times *times = flow_times_find(list, ideal, 1, arena, &errors);
+    ck_assert_msg(times != NULL, "%s", errors.items[0].what);
+    double last_s = 0;
+    for (size_t i = 0; i < list->count; i++)
+        last_s = fmax(last_s, times->finish_s[i]);
+    return last_s;
+}
+
+static struct collective_cost
+cost_of(const struct collective *collective)
+{
+    struct collective_cost cost;
+    ck_assert_msg(collective_cost(ideal, collective, &cost, &errors), "%s",
+                  errors.items[0].what);
+    return cost;
+}
+
+/* By the algorithm that the price names. */
+static void
+check_agreement(enum collective_kind kind, int64_t ranks, int64_t nodes, const char *algorithm)
+{
+    struct collective collective = {.kind = kind, .ranks = ranks, .nodes = nodes, .bytes = 1e9};
+    struct collective_cost cost = cost_of(&collective);
+    ck_assert_str_eq(cost.algorithm, algorithm);
+    CHECK_NEAR(flows_s(&collective, cost.algorithm), cost.transfer_s, EXACT);
+}
+
+START_TEST(in_a_node_straight_to_all_peers)
+{
+    for (int64_t ranks = 2; ranks <= 8; ranks++) {
+        check_agreement(COLLECTIVE_ALL_GATHER, ranks, 1, "direct");
+        check_agreement(COLLECTIVE_REDUCE_SCATTER, ranks, 1, "direct");
+        check_agreement(COLLECTIVE_ALL_TO_ALL, ranks, 1, "direct");
+    }
+    check_agreement(COLLECTIVE_ALL_REDUCE, 8, 1, "direct");
+    check_agreement(COLLECTIVE_SEND_RECV, 2, 1, "one link");
+}
+END_TEST
+
+/* Everything to everyone: S over each link, though dearer here than two shots. */
+START_TEST(in_a_node_at_once)
+{
+    struct collective reduce = {
+        .kind = COLLECTIVE_ALL_REDUCE, .ranks = 8, .nodes = 1, .bytes = 48e9};
+    CHECK_NEAR(flows_s(&reduce, "one-shot"), 1, EXACT);
+}
+END_TEST
+
+START_TEST(in_a_node_along_rings_that_share_no_link)
+{
+    ideal->fabric.protocols[0].algorithm = NODE_RINGS;
+    static const int64_t ranks[] = {2, 3, 8};
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        check_agreement(COLLECTIVE_ALL_GATHER, ranks[i], 1, "rings");
+        check_agreement(COLLECTIVE_ALL_REDUCE, ranks[i], 1, "rings");
+    }
+    ideal->fabric.node_topology = NODE_SWITCH;
+    check_agreement(COLLECTIVE_ALL_REDUCE, 5, 1, "rings");
+}
+END_TEST
+
+START_TEST(on_a_rail)
+{
+    ideal->fabric.gathers_by_doubling = false;
+    for (int64_t n = 2; n <= 16; n++) {
+        check_agreement(COLLECTIVE_ALL_GATHER, n, n, "rail ring");
+        check_agreement(COLLECTIVE_ALL_REDUCE, n, n, "rail ring");
+        check_agreement(COLLECTIVE_ALL_TO_ALL, n, n, "rail pairs");
+    }
+    struct collective gather = {
+        .kind = COLLECTIVE_ALL_GATHER, .ranks = 16, .nodes = 16, .bytes = 16 * 50e9};
+    CHECK_NEAR(flows_s(&gather, "rail doubling"), 15, EXACT);
+    check_agreement(COLLECTIVE_SEND_RECV, 2, 2, "one rail");
+}
+END_TEST
+
+/* n nodes and k pieces: (n - 2 + k) steps of S / k; the price is its limit of many. */
+START_TEST(along_a_chain)
+{
+    struct collective broadcast = {
+        .kind = COLLECTIVE_BROADCAST, .ranks = 5, .nodes = 5, .bytes = 50e9};
+    double k = COLLECTIVE_FLOW_PIECES;
+    CHECK_NEAR(flows_s(&broadcast, "rail chain"), (5 - 2 + k) / k, EXACT);
+    CHECK_NEAR(cost_of(&broadcast).transfer_s, 1, EXACT);
+}
+END_TEST
+
+/* Rings through all ranks: 48e9 bytes/s over a link are the bound, 50e9 over a NIC never. */
+START_TEST(around_all_ranks)
+{
+    ideal->fabric.works_by_levels = false;
+    for (int64_t nodes = 2; nodes <= 4; nodes += 2)
+        for (int64_t gpus = 2; gpus <= 8; gpus += 2) {
+            check_agreement(COLLECTIVE_ALL_GATHER, gpus * nodes, nodes, "flat rings");
+            check_agreement(COLLECTIVE_REDUCE_SCATTER, gpus * nodes, nodes, "flat rings");
+        }
+    check_agreement(COLLECTIVE_ALL_REDUCE, 16, 2, "flat rings");
+}
+END_TEST
+
+/* In k pieces two phases of a and b seconds take max(a, b) and, once, the other's part of a
+ * piece; three as well. All-gather of 1e9 by 16 of 8: 15 parts over a NIC, 16 over a link. */
+START_TEST(level_by_level)
+{
+    double k = COLLECTIVE_FLOW_PIECES, part = 1e9 / 128, nic_s = 15 * part / 50e9,
+           link_s = 16 * part / 48e9;
+    struct collective gather = {
+        .kind = COLLECTIVE_ALL_GATHER, .ranks = 128, .nodes = 16, .bytes = 1e9};
+    CHECK_NEAR(flows_s(&gather, "two levels, rail ring"), link_s + nic_s / k, EXACT);
+    CHECK_NEAR(flows_s(&gather, "two levels, rail doubling"), link_s + nic_s / k, EXACT);
+    CHECK_NEAR(cost_of(&gather).transfer_s, fmin(link_s, 127 * part / 8 / 48e9), EXACT);
+    gather.kind = COLLECTIVE_REDUCE_SCATTER;
+    CHECK_NEAR(flows_s(&gather, "two levels, rail ring"), link_s + nic_s / k, EXACT);
+}
+END_TEST
+
+/* Cross-rail bytes go by the GPU of the right rail; a switch takes them as they come. */
+START_TEST(from_everyone_to_everyone)
+{
+    for (int64_t nodes = 2; nodes <= 16; nodes *= 2) {
+        check_agreement(COLLECTIVE_ALL_TO_ALL, 8 * nodes, nodes, "forwarded to the rail");
+        check_agreement(COLLECTIVE_ALL_TO_ALL, 2 * nodes, nodes, "forwarded to the rail");
+    }
+    ideal->fabric.network_topology = NETWORK_SINGLE_SWITCH;
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 64, 8, "direct");
+}
+END_TEST
+
+/* Four nodes on a leaf, 4 to 1, sprayed: rails, then all on one leaf. */
+START_TEST(up_to_the_spines)
+{
+    ideal->fabric.leaf_nodes = 4;
+    ideal->fabric.spine_count = 8;
+    ideal->fabric.oversubscription_ratio = 4;
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 128, 16, "forwarded to the rail");
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 16, 16, "rail pairs");
+    ideal->fabric.gathers_by_doubling = false;
+    check_agreement(COLLECTIVE_ALL_GATHER, 16, 16, "rail ring");
+    ideal->fabric.oversubscription_ratio = 8;
+    check_agreement(COLLECTIVE_ALL_GATHER, 16, 16, "rail ring");
+    ideal->fabric.network_topology = NETWORK_LEAF_SPINE;
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 128, 16, "direct");
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 16, 16, "rail pairs");
+}
+END_TEST
+
+/* Random bytes for each pair: flows end no earlier than the busiest wire, and hardly later,
+ * since what is not on it has time. */
+START_TEST(unequal_pairs_take_about_their_busiest_wire)
+{
+    static double matrix[32 * 32];
+    uint32_t state = 1;
+    for (int i = 0; i < 32 * 32; i++) {
+        state = state * 1664525U + 1013904223U; /* Knuth's and Lewis' generator */
+        matrix[i] = i % 33 == 0 ? 0 : 1e6 * (double)(state >> 16 & 0xff);
+    }
+    struct collective pairs = {.kind = COLLECTIVE_ALL_TO_ALL_V,
+                               .ranks = 32,
+                               .nodes = 4,
+                               .bytes = 1,
+                               .bytes_matrix = matrix};
+    double bound_s = cost_of(&pairs).transfer_s;
+    double exact_s = flows_s(&pairs, "forwarded to the rail");
+    ck_assert(exact_s >= bound_s * (1 - EXACT));
+    ck_assert(exact_s <= bound_s * 1.15);
+}
+END_TEST
+
+START_TEST(what_is_not_made_of_such_flows_is_refused)
+{
+    struct collective reduce = {
+        .kind = COLLECTIVE_ALL_REDUCE, .ranks = 24, .nodes = 3, .bytes = 1e9};
+    struct text csv = text_new(arena);
+    ck_assert(!collective_flows_write(ideal, &reduce, "flat rings", &csv, &errors));
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "3 nodes"));
+    errors = (struct error_list){0};
+    ck_assert(!collective_flows_write(ideal, &reduce, "trees", &csv, &errors));
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "\"trees\""));
+    errors = (struct error_list){0};
+    reduce.ranks = 4, reduce.nodes = 1;
+    ck_assert(!collective_flows_write(ideal, &reduce, "rings", &csv, &errors));
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "4 GPUs"));
+}
+END_TEST
+
+Suite *collective_flows_suite(void);
+
+Suite *
+collective_flows_suite(void)
+{
+    Suite *suite = suite_create("collective_flows");
+    TCase *tests = tcase_create("collective_flows");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, in_a_node_straight_to_all_peers);
+    tcase_add_test(tests, in_a_node_at_once);
+    tcase_add_test(tests, in_a_node_along_rings_that_share_no_link);
+    tcase_add_test(tests, on_a_rail);
+    tcase_add_test(tests, along_a_chain);
+    tcase_add_test(tests, around_all_ranks);
+    tcase_add_test(tests, level_by_level);
+    tcase_add_test(tests, from_everyone_to_everyone);
+    tcase_add_test(tests, up_to_the_spines);
+    tcase_add_test(tests, unequal_pairs_take_about_their_busiest_wire);
+    tcase_add_test(tests, what_is_not_made_of_such_flows_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

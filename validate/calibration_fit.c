@@ -7,27 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw/kernel_cost.h"
+#include "validate/calibration_choice.h"
 #include "validate/minimize.h"
+#include "validate/statistics.h"
 
-/* What two good measurements of one shape differ by (validate/reference/README.md). */
-static const double NOISE = 0.04;
+/* Of a magnitude that is normally distributed, the part below one standard deviation. */
+static const double WITHIN_ONE_DEVIATION = 0.683;
 
-/* A coefficient is told by rows when 1 % of it moves a prediction by 0.05 % at least ... */
-static const double ELASTICITY_LEAST = 0.05;
-/* ... and what coefficients before it could not do too is this part of that, and so much over all
- * rows (root of the sum of squares) that the noise leaves a fifth of the coefficient in doubt. */
-static const double APART_PART_LEAST = 0.1, APART_LEAST = 0.2;
+/* Rounds of finding out the noise and leaving what it drowns. */
+enum { ROUNDS_MAX = 3 };
 
 /* Sizes that count equally, by measured time (design: under 10 us, to 100 us, over). */
 static const double CLASS_EDGES_S[] = {10e-6, 100e-6};
 enum { CLASS_COUNT = 3 };
 
-enum {
-    START_COUNT = 4,
-    EVALUATIONS_A_VARIABLE = 150,
-    SEARCH_ROWS_MAX = 400, /* of more rows a quarter of the shapes looks for the valley */
-};
+enum { STARTS = 8, POLISHES = 3, POLISH_EVALUATIONS = 100 /* a coefficient */ };
 
 void
 fit_rows_add(struct fit_rows *rows, const struct measured *measured, const char *shape,
@@ -85,62 +79,53 @@ weigh(const struct fit_rows *rows)
     }
 }
 
-/* log(predicted / measured); far off when the coefficients make no sense. */
-static double
-residual(const struct device *device, const struct measured *measured)
-{
-    const double senseless = 100;
-    struct kernel_cost cost;
-    struct error_list errors = {0};
-    if (!kernel_cost(device, &measured->kernel, &cost, &errors))
-        return senseless;
-    double ratio = measured_predicted_s(measured, &cost) / measured->measured_s;
-    return isfinite(ratio) && ratio > 0 ? log(ratio) : senseless;
-}
-
 static double
 loss_of(double residual)
 {
-    return sqrt(residual * residual + NOISE * NOISE) - NOISE;
+    return sqrt(residual * residual + FIT_NOISE * FIT_NOISE) - FIT_NOISE;
 }
 
 /* One descent: the coefficients that move and the rows that they see. */
 struct descent {
     const struct fit_problem *problem;
-    struct coefficient *const *moving;
+    struct fit_coefficient *const *moving;
     size_t count;
-    int only_fold, without_fold; /* -1: none */
+    int without_fold; /* -1: all rows are seen */
 };
 
 static bool
 is_seen(const struct descent *descent, const struct fit_row *row)
 {
-    return row->fold != descent->without_fold &&
-           (descent->only_fold < 0 || row->fold == descent->only_fold);
+    return row->fold != descent->without_fold;
 }
 
-static double
-mean_loss(const struct descent *descent)
-{
-    const struct fit_rows *rows = &descent->problem->rows;
-    double loss = 0, weight = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct fit_row *row = &rows->items[i];
-        if (!is_seen(descent, row))
-            continue;
-        loss += row->weight * loss_of(residual(descent->problem->device, row->measured));
-        weight += row->weight;
-    }
-    return weight > 0 ? loss / weight : 0;
-}
-
-static double
-loss_at(void *context, const double *at)
+/* Numbers whose squares are the losses, each with its weight and sign. */
+static void
+residuals_at(void *context, const double *at, double *residuals)
 {
     const struct descent *descent = context;
+    const struct fit_rows *rows = &descent->problem->rows;
     for (size_t i = 0; i < descent->count; i++)
-        *descent->moving[i]->value = at[i];
-    return mean_loss(descent);
+        *descent->moving[i]->coefficient.value = at[i];
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct fit_row *row = &rows->items[i];
+        residuals[i] = 0;
+        if (!is_seen(descent, row))
+            continue;
+        double off = fit_residual(descent->problem->device, row->measured);
+        residuals[i] = copysign(sqrt(row->weight * loss_of(off)), off);
+    }
+}
+
+static double
+mean_loss(const struct fit_problem *problem)
+{
+    double loss = 0;
+    for (size_t i = 0; i < problem->rows.count; i++) {
+        const struct fit_row *row = &problem->rows.items[i];
+        loss += row->weight * loss_of(fit_residual(problem->device, row->measured));
+    }
+    return loss; /* weights add up to 1 */
 }
 
 /* Moves the coefficients to the best place found. */
@@ -150,150 +135,26 @@ descend(struct descent *descent, size_t starts, size_t *evaluations, struct aren
     struct minimize_variable variables[MINIMIZE_VARIABLES_MAX];
     double best[MINIMIZE_VARIABLES_MAX];
     for (size_t i = 0; i < descent->count; i++) {
-        const struct coefficient *moving = descent->moving[i];
+        const struct coefficient *moving = &descent->moving[i]->coefficient;
         variables[i] = (struct minimize_variable){*moving->value, moving->least, moving->most,
                                                   moving->is_logarithmic};
     }
     struct minimize_problem problem = {.variables = variables,
                                        .count = descent->count,
-                                       .value = loss_at,
+                                       .residuals = residuals_at,
+                                       .residual_count = descent->problem->rows.count,
                                        .context = descent,
                                        .start_count = starts,
-                                       .evaluations_max =
-                                           EVALUATIONS_A_VARIABLE * descent->count};
+                                       .polish_count = starts > 1 ? POLISHES : 0,
+                                       .polish_evaluations_max =
+                                           POLISH_EVALUATIONS * descent->count};
     struct minimum minimum;
     if (!minimize(&problem, best, &minimum, arena))
         return false;
     for (size_t i = 0; i < descent->count; i++)
-        *descent->moving[i]->value = best[i];
+        *descent->moving[i]->coefficient.value = best[i];
     *evaluations += minimum.evaluations;
     return true;
-}
-
-/* d log(predicted) / d log(coefficient) of every row, at the value that the coefficient has; of one
- * that is 0, per twentieth of its range. */
-static void
-elasticities(const struct fit_problem *problem, const struct coefficient *coefficient,
-             double *column)
-{
-    const double part = 0.01;
-    double at = *coefficient->value;
-    double step = at > 0 ? at * part : (coefficient->most - coefficient->least) / 20;
-    if (at + step > coefficient->most)
-        step = -step;
-    for (size_t i = 0; i < problem->rows.count; i++)
-        column[i] = -residual(problem->device, problem->rows.items[i].measured);
-    *coefficient->value = at + step;
-    double change = at > 0 ? log((at + step) / at) : 1;
-    for (size_t i = 0; i < problem->rows.count; i++) {
-        column[i] += residual(problem->device, problem->rows.items[i].measured);
-        column[i] /= change;
-    }
-    *coefficient->value = at;
-}
-
-static double
-norm(const double *column, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += column[i] * column[i];
-    return sqrt(sum);
-}
-
-static double
-largest(const double *column, size_t count)
-{
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, fabs(column[i]));
-    return most;
-}
-
-/* Looks at the value that it has, then at half and twice that: a limit that binds no row now may
- * bind some in the fit. */
-static bool
-has_effect(const struct fit_problem *problem, const struct coefficient *coefficient,
-           double *column)
-{
-    static const double times[] = {1, 0.5, 2};
-    double at = *coefficient->value;
-    bool is_told = false;
-    for (size_t i = 0; i < sizeof times / sizeof times[0] && !is_told; i++) {
-        double tried = at * times[i];
-        if (tried < coefficient->least || tried > coefficient->most)
-            continue;
-        *coefficient->value = tried;
-        elasticities(problem, coefficient, column);
-        is_told = largest(column, problem->rows.count) >= ELASTICITY_LEAST;
-    }
-    *coefficient->value = at;
-    return is_told;
-}
-
-/* Columns at right angles, by Gram and Schmidt. */
-struct basis {
-    double *columns[MINIMIZE_VARIABLES_MAX];
-    size_t count;
-};
-
-/* Takes from the column what the basis can do too; joins the rest to it when that is enough. */
-static bool
-join_basis(struct basis *basis, double *column, size_t count)
-{
-    double whole = norm(column, count);
-    for (size_t j = 0; j < basis->count; j++) {
-        double along = 0;
-        for (size_t i = 0; i < count; i++)
-            along += column[i] * basis->columns[j][i];
-        for (size_t i = 0; i < count; i++)
-            column[i] -= along * basis->columns[j][i];
-    }
-    double apart = norm(column, count);
-    if (apart < APART_LEAST || apart < APART_PART_LEAST * whole)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        column[i] /= apart;
-    basis->columns[basis->count++] = column;
-    return true;
-}
-
-/* Three shapes for each: a fit must have something left to miss. A single one, if any. */
-static size_t
-coefficients_for(size_t shapes)
-{
-    size_t count = (shapes + 1) / 3;
-    count = count < 1 ? 1 : count;
-    return count < MINIMIZE_VARIABLES_MAX ? count : MINIMIZE_VARIABLES_MAX;
-}
-
-static enum fit_fate
-fate_of(const struct fit_problem *problem, const struct fit_coefficient *candidate,
-        struct basis *basis, struct arena *arena)
-{
-    size_t count = problem->rows.count;
-    double *column = arena_alloc(arena, count, sizeof *column);
-    if (candidate->is_kept)
-        return FIT_NOT_ASKED;
-    if (!has_effect(problem, &candidate->coefficient, column))
-        return FIT_NO_EFFECT;
-    if (basis->count >= coefficients_for(problem->rows.shape_count))
-        return FIT_TOO_FEW_SHAPES;
-    return join_basis(basis, column, count) ? FIT_DONE : FIT_NOT_TOLD_APART;
-}
-
-static size_t
-choose(const struct fit_problem *problem, struct coefficient **moving, struct arena *arena)
-{
-    struct basis basis = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < problem->count; i++) {
-        struct fit_coefficient *candidate = &problem->coefficients[i];
-        candidate->fate = fate_of(problem, candidate, &basis, arena);
-        if (candidate->fate == FIT_DONE)
-            moving[count++] = &candidate->coefficient;
-    }
-    return count;
 }
 
 bool
@@ -351,9 +212,17 @@ take_residuals(const struct fit_problem *problem, int fold, double factor)
         struct fit_row *row = &problem->rows.items[i];
         if (fold >= 0 && row->fold != fold)
             continue;
-        row->unseen_residual = factor * residual(problem->device, row->measured);
+        row->unseen_residual = factor * fit_residual(problem->device, row->measured);
         row->has_unseen_residual = true;
     }
+}
+
+static void
+widen(struct fit_coefficient *fitted, double value)
+{
+    bool is_first = fitted->highest == 0 && fitted->lowest == 0;
+    fitted->lowest = is_first ? value : fmin(fitted->lowest, value);
+    fitted->highest = is_first ? value : fmax(fitted->highest, value);
 }
 
 /* Fits again without each fold in turn, from the values of the whole fit, which then stand again.
@@ -361,17 +230,19 @@ take_residuals(const struct fit_problem *problem, int fold, double factor)
 static bool
 cross_validate(const struct descent *whole, size_t *evaluations, struct arena *arena)
 {
-    double values[MINIMIZE_VARIABLES_MAX];
+    double values[MINIMIZE_VARIABLES_MAX] = {0};
     for (size_t i = 0; i < whole->count; i++)
-        values[i] = *whole->moving[i]->value;
+        values[i] = *whole->moving[i]->coefficient.value;
     bool has_room = true;
     for (int fold = 0; fold < FIT_FOLDS && has_room; fold++) {
         struct descent without = *whole;
         without.without_fold = fold;
         has_room = whole->count == 0 || descend(&without, 1, evaluations, arena);
         take_residuals(whole->problem, fold, 1);
-        for (size_t i = 0; i < whole->count; i++)
-            *whole->moving[i]->value = values[i];
+        for (size_t i = 0; i < whole->count; i++) {
+            widen(whole->moving[i], rounded(&whole->moving[i]->coefficient));
+            *whole->moving[i]->coefficient.value = values[i];
+        }
     }
     return has_room;
 }
@@ -390,14 +261,90 @@ descend_whole(struct descent *whole, size_t *evaluations, struct arena *arena)
 {
     if (whole->count == 0)
         return true;
-    bool is_long = whole->problem->rows.count > SEARCH_ROWS_MAX;
-    whole->only_fold = is_long ? 0 : -1;
-    bool has_room = descend(whole, START_COUNT, evaluations, arena);
-    whole->only_fold = -1;
-    if (is_long && has_room)
-        has_room = descend(whole, 1, evaluations, arena);
+    bool has_room = descend(whole, STARTS, evaluations, arena);
     for (size_t i = 0; i < whole->count; i++)
-        *whole->moving[i]->value = rounded(whole->moving[i]);
+        *whole->moving[i]->coefficient.value = rounded(&whole->moving[i]->coefficient);
+    return has_room;
+}
+
+/* The deviation of the bulk of the rows, whatever the worst are. */
+static double
+bulk_residual(const struct fit_problem *problem, struct arena *arena)
+{
+    size_t count = problem->rows.count;
+    double *magnitudes = arena_alloc(arena, count, sizeof *magnitudes);
+    for (size_t i = 0; i < count; i++)
+        magnitudes[i] = fabs(fit_residual(problem->device, problem->rows.items[i].measured));
+    return statistics_quantile(magnitudes, count, WITHIN_ONE_DEVIATION);
+}
+
+/* A fit that can be gone back to: fates and values. */
+struct fit_state {
+    struct fit_coefficient *coefficients;
+    double *values;
+    double loss;
+};
+
+static struct fit_state
+state_of(const struct fit_problem *problem, struct arena *arena)
+{
+    struct fit_state state = {
+        arena_copy(arena, problem->coefficients, problem->count * sizeof *state.coefficients),
+        arena_alloc(arena, problem->count, sizeof *state.values), mean_loss(problem)};
+    for (size_t i = 0; i < problem->count; i++)
+        state.values[i] = *problem->coefficients[i].coefficient.value;
+    return state;
+}
+
+static size_t
+return_to(const struct fit_state *state, const struct fit_problem *problem,
+          struct fit_coefficient **moving)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < problem->count; i++) {
+        problem->coefficients[i] = state->coefficients[i];
+        *problem->coefficients[i].coefficient.value = state->values[i];
+        if (problem->coefficients[i].fate == FIT_DONE)
+            moving[count++] = &problem->coefficients[i];
+    }
+    return count;
+}
+
+/* Akaike's criterion (IEEE Transactions on Automatic Control 19, 1974) of normal residuals: n log
+ * of the mean square grows by less than 2 for each coefficient that was dropped. */
+static bool
+is_as_good(double loss, double fuller_loss, size_t dropped, size_t shapes)
+{
+    return loss <= fuller_loss * exp(2 * (double)dropped / (double)shapes);
+}
+
+/* How noisy rows are is known after the fit. What that noise leaves in doubt goes back to its value
+ * and the rest is fitted again, unless that fits much worse. */
+static bool
+fit_what_is_told(struct descent *whole, struct fit_coefficient **moving, size_t *evaluations,
+                 struct arena *arena)
+{
+    const struct fit_problem *problem = whole->problem;
+    struct fit_choice choice = {.noise = FIT_NOISE};
+    whole->count = fit_choose(problem, moving, &choice, arena);
+    bool has_room = descend_whole(whole, evaluations, arena);
+    for (int round = 0; round < ROUNDS_MAX && has_room; round++) {
+        choice.noise = fmax(choice.noise, bulk_residual(problem, arena));
+        if (choice.least_apart >= choice.noise / FIT_DOUBT_MOST)
+            break;
+        choice.is_narrowing = true;
+        struct fit_state fuller = state_of(problem, arena);
+        size_t fuller_count = whole->count;
+        for (size_t i = 0; i < fuller_count; i++)
+            *moving[i]->coefficient.value = moving[i]->before;
+        whole->count = fit_choose(problem, moving, &choice, arena);
+        has_room = descend_whole(whole, evaluations, arena);
+        if (!is_as_good(mean_loss(problem), fuller.loss, fuller_count - whole->count,
+                        problem->rows.shape_count)) {
+            whole->count = return_to(&fuller, problem, moving);
+            break;
+        }
+    }
     return has_room;
 }
 
@@ -405,17 +352,16 @@ bool
 fit_group(struct fit_problem *problem, struct fit_outcome *outcome, struct arena *arena)
 {
     assert(problem->rows.count > 0);
-    struct coefficient *moving[MINIMIZE_VARIABLES_MAX];
-    struct descent whole = {problem, moving, 0, -1, -1};
+    struct fit_coefficient *moving[MINIMIZE_VARIABLES_MAX];
+    struct descent whole = {problem, moving, 0, -1};
     *outcome = (struct fit_outcome){0};
     number_shapes(&problem->rows, arena);
     weigh(&problem->rows);
-    whole.count = choose(problem, moving, arena);
-    outcome->fitted_count = whole.count;
-    outcome->loss_before = mean_loss(&whole);
-    if (!descend_whole(&whole, &outcome->evaluations, arena))
+    outcome->loss_before = mean_loss(problem);
+    if (!fit_what_is_told(&whole, moving, &outcome->evaluations, arena))
         return false;
-    outcome->loss_after = mean_loss(&whole);
+    outcome->fitted_count = whole.count;
+    outcome->loss_after = mean_loss(problem);
     outcome->is_cross_validated = can_cross_validate(&whole, arena);
     if (outcome->is_cross_validated)
         return cross_validate(&whole, &outcome->evaluations, arena);

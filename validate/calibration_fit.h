@@ -46,6 +46,8 @@ struct fit_coefficient {
     enum fit_fate fate;
     double before;
     bool is_kept; /* by the wish of who asks */
+    /* Over the fits that each leave a quarter of the shapes out: how firm the value is. */
+    double lowest, highest;
 };
 
 struct fit_problem {

@@ -17,7 +17,7 @@ fate_words(enum fit_fate fate)
     case FIT_NO_EFFECT:
         return "these rows do not depend on it";
     case FIT_NOT_TOLD_APART:
-        return "these rows do not tell it from those above";
+        return "not told from those above by rows so noisy";
     case FIT_TOO_FEW_SHAPES:
         return "too few shapes for one coefficient more";
     }
@@ -46,6 +46,8 @@ print_coefficient(const struct fit_coefficient *fitted, struct text *out)
         return;
     }
     text_format(out, " -> %-10.4g", *coefficient->value);
+    if (fitted->highest > fitted->lowest)
+        text_format(out, "  %.3g to %.3g without a quarter", fitted->lowest, fitted->highest);
     const char *bound = bound_pressed(fitted);
     if (*bound != '\0')
         text_format(out, "  at its %s bound: %s", bound,
@@ -153,6 +155,8 @@ write_coefficient(const struct calibrated_group *group, const struct fit_coeffic
     json_write_real_at(writer, "after", *coefficient->value);
     json_write_bool_at(writer, "is_fitted", fitted->fate == FIT_DONE);
     json_write_string_at(writer, "fate", fate_words(fitted->fate));
+    json_write_real_at(writer, "lowest_of_folds", fitted->lowest);
+    json_write_real_at(writer, "highest_of_folds", fitted->highest);
     json_write_real_at(writer, "least", coefficient->least);
     json_write_real_at(writer, "most", coefficient->most);
     json_write_string_at(writer, "bound_pressed", bound_pressed(fitted));

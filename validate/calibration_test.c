@@ -105,6 +105,20 @@ coefficient_at(const struct calibration *calibration, const char *path)
     return NULL;
 }
 
+/* How many coefficients and deviations of the two fits differ, to the last bit. */
+static size_t
+differences(const struct calibration *a, const struct calibration *b)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->group_count; i++)
+        for (size_t j = 0; j < a->groups[i].count; j++)
+            count += *a->groups[i].coefficients[j].coefficient.value !=
+                     *b->groups[i].coefficients[j].coefficient.value;
+    for (size_t i = 0; i < a->sigma_count; i++)
+        count += *a->sigmas[i].sigma.value != *b->sigmas[i].sigma.value;
+    return count;
+}
+
 START_TEST(exact_measurements_give_the_stream_back)
 {
     truth.streams[KERNEL_RMS_NORM].fixed_s = 5e-6;
@@ -164,7 +178,7 @@ END_TEST
 START_TEST(held_out_times_change_no_coefficient)
 {
     measure_streams(0.05);
-    struct device before = calibrated()->device;
+    const struct calibration *before = calibrated();
     size_t changed = 0;
     for (size_t i = 0; i < list.count; i++)
         if (split_part(measured_shape(&list.items[i], arena), question.seed) ==
@@ -174,10 +188,18 @@ START_TEST(held_out_times_change_no_coefficient)
         }
     const struct calibration *calibration = calibrated();
     ck_assert_uint_gt(changed, 10);
-    ck_assert_int_eq(memcmp(&before, &calibration->device, sizeof before), 0);
+    ck_assert_uint_eq(differences(before, calibration), 0);
     for (size_t i = 0; i < calibration->after.count; i++) /* the table does see them */
         if (calibration->after.rows[i].part == SPLIT_HELD_OUT)
             ck_assert(calibration->after.rows[i].mape_fraction > 0.5);
+}
+END_TEST
+
+START_TEST(the_same_question_has_the_same_answer)
+{
+    measure_streams(0.05);
+    measure_gemms(0.05);
+    ck_assert_uint_eq(differences(calibrated(), calibrated()), 0);
 }
 END_TEST
 
@@ -197,10 +219,9 @@ END_TEST
 START_TEST(another_seed_fits_other_shapes)
 {
     measure_streams(0.05);
-    struct device before = calibrated()->device;
+    const struct calibration *before = calibrated();
     question.seed = 2;
-    struct device after = calibrated()->device;
-    ck_assert_int_ne(memcmp(&before, &after, sizeof before), 0);
+    ck_assert_uint_ge(differences(before, calibrated()), 2);
 }
 END_TEST
 
@@ -291,6 +312,41 @@ START_TEST(three_shapes_are_too_few_for_two_coefficients)
 }
 END_TEST
 
+/* Nine shapes of 4 Mi elements: each takes the same time, launch and bytes are one number. */
+START_TEST(rows_of_one_size_do_not_tell_launch_from_bytes)
+{
+    for (int width = 64; width <= 16384; width *= 2)
+        measure(arena_format(arena,
+                             "{\"kernel\": \"rms_norm\", \"rows\": %d, \"width\": %d, "
+                             "\"dtype\": \"bf16\", \"direction\": \"forward\", "
+                             "\"measured_part\": \"fit\"}",
+                             (1 << 22) / width, width),
+                1.2);
+    const struct calibration *calibration = calibrated();
+    ck_assert_int_eq(
+        (int)coefficient_at(calibration, "streams.rms_norm.bandwidth_fraction")->fate,
+        FIT_DONE);
+    ck_assert_int_eq((int)coefficient_at(calibration, "streams.rms_norm.fixed_s")->fate,
+                     FIT_NOT_TOLD_APART);
+    CHECK_NEAR(calibration->device.streams[KERNEL_RMS_NORM].fixed_s,
+               question.device->streams[KERNEL_RMS_NORM].fixed_s, 0);
+}
+END_TEST
+
+/* 512 x 1024 and more of bf16, read and written, take from 0.5 us of bytes beside 3 us of launch:
+ * with 2 % of noise both are told, with 60 % the launch's part is in doubt. */
+START_TEST(noise_leaves_less_to_be_told)
+{
+    measure_streams(0.02);
+    ck_assert_int_eq((int)coefficient_at(calibrated(), "streams.rms_norm.fixed_s")->fate,
+                     FIT_DONE);
+    list.count = 0;
+    measure_streams(0.6);
+    ck_assert_int_eq((int)coefficient_at(calibrated(), "streams.rms_norm.fixed_s")->fate,
+                     FIT_NOT_TOLD_APART);
+}
+END_TEST
+
 START_TEST(a_list_with_nothing_to_fit_is_a_fault)
 {
     measure("{\"kernel\": \"softmax\", \"rows\": 4096, \"width\": 4096, \"dtype\": \"fp32\", "
@@ -343,6 +399,7 @@ calibration_suite(void)
     tcase_add_test(tests, exact_measurements_give_the_products_back);
     tcase_add_test(tests, noise_leaves_products_held_out_within_it);
     tcase_add_test(tests, held_out_times_change_no_coefficient);
+    tcase_add_test(tests, the_same_question_has_the_same_answer);
     tcase_add_test(tests, a_fit_time_that_changes_changes_the_fit);
     tcase_add_test(tests, another_seed_fits_other_shapes);
     tcase_add_test(tests, one_bad_row_does_not_steer);
@@ -350,6 +407,8 @@ calibration_suite(void)
     tcase_add_test(tests, what_rows_do_not_tell_stays);
     tcase_add_test(tests, kinds_and_coefficients_that_were_not_asked_for_stay);
     tcase_add_test(tests, three_shapes_are_too_few_for_two_coefficients);
+    tcase_add_test(tests, rows_of_one_size_do_not_tell_launch_from_bytes);
+    tcase_add_test(tests, noise_leaves_less_to_be_told);
     tcase_add_test(tests, a_list_with_nothing_to_fit_is_a_fault);
     tcase_add_test(tests, a_row_of_another_device_is_a_fault);
     tcase_add_test(tests, a_device_outside_the_bounds_is_a_fault);

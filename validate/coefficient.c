@@ -148,16 +148,16 @@ add(const struct spreading *spreading, const struct line *line, const char *name
     struct coefficient_list *list = spreading->list;
     list->items = arena_grow(spreading->arena, list->items, list->count, &list->capacity,
                              sizeof *list->items);
-    list->items[list->count++] =
-        (struct coefficient){.path = path_with(spreading->arena, line->path, name),
-                             .value = value,
-                             .group = group,
-                             .kind = line->kind < KERNEL_KIND_COUNT ? line->kind : group.kind,
-                             .is_logarithmic = line->scale == LOGARITHMIC,
-                             .least = line->least,
-                             .most = line->most,
-                             .least_reason = line->least_reason,
-                             .most_reason = line->most_reason};
+    struct coefficient *added = &list->items[list->count++];
+    added->path = path_with(spreading->arena, line->path, name);
+    added->value = value;
+    added->group = group;
+    added->kind = line->kind < KERNEL_KIND_COUNT ? line->kind : group.kind;
+    added->is_logarithmic = line->scale == LOGARITHMIC;
+    added->least = line->least;
+    added->most = line->most;
+    added->least_reason = line->least_reason;
+    added->most_reason = line->most_reason;
 }
 
 static void
@@ -201,13 +201,17 @@ add_streams(const struct spreading *spreading, const struct line *line)
                 (struct coefficient_group){.kind = (enum kernel_kind)i});
 }
 
+/* A name that a path cannot say is fitted by nobody. */
 static void
 add_operations(const struct spreading *spreading, const struct line *line)
 {
     struct device *device = spreading->device;
-    for (int64_t i = 0; i < device->element_rate_count; i++)
-        add(spreading, line, device->element_rates[i].op,
-            double_at(&device->element_rates[i], line->offset), group_of_kind(line->kind));
+    for (int64_t i = 0; i < device->element_rate_count; i++) {
+        const char *op = device->element_rates[i].op;
+        if (*op != '\0' && strchr(op, '.') == NULL)
+            add(spreading, line, op, double_at(&device->element_rates[i], line->offset),
+                group_of_kind(line->kind));
+    }
 }
 
 static void

@@ -1,7 +1,7 @@
 /* stepcast calibrate: fits a device file to measured kernels and shows how far off it is. */
 #include "sim/cli/command.h"
 
-#include <stdio.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -103,23 +103,31 @@ parse_seed(const char *text, uint64_t *seed)
     return end != text && *end == '\0' && value >= 0 && value <= 1000000000000000;
 }
 
-/* The library has no clock: the day is taken here, by the clock of the world. */
+/* "2026-11-21", each month taken to have 31 days. */
 static bool
-take_date(const char *given, char date[static 11])
+is_date(const char *text)
+{
+    if (strlen(text) != 10 || text[4] != '-' || text[7] != '-')
+        return false;
+    for (size_t i = 0; i < 10; i++)
+        if (i != 4 && i != 7 && !isdigit((unsigned char)text[i]))
+            return false;
+    long month = strtol(text + 5, NULL, 10), day = strtol(text + 8, NULL, 10);
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* The library has no clock: today is taken here. */
+static const char *
+date_of(const char *given, struct arena *arena)
 {
     struct tm day;
-    char sign;
-    int year, month, of_month;
-    if (*given == '\0') {
-        time_t now = time(NULL);
-        return gmtime_r(&now, &day) && strftime(date, 11, "%Y-%m-%d", &day) == 10;
-    }
-    bool is_date = strlen(given) == 10 && given[4] == '-' && given[7] == '-' &&
-                   strspn(given, "0123456789-") == 10 &&
-                   sscanf(given, "%4d-%2d-%2d%c", &year, &month, &of_month, &sign) == 3 &&
-                   month >= 1 && month <= 12 && of_month >= 1 && of_month <= 31;
-    (void)snprintf(date, 11, "%.10s", given);
-    return is_date;
+    time_t now = time(NULL);
+    if (*given != '\0')
+        return given;
+    if (!gmtime_r(&now, &day))
+        return "";
+    return arena_format(arena, "%04d-%02d-%02d", day.tm_year + 1900, day.tm_mon + 1,
+                        day.tm_mday);
 }
 
 static int
@@ -142,18 +150,18 @@ write_answer(const struct options *options, const struct calibration *calibratio
 }
 
 static int
-fit(const struct options *options, struct calibration_question *question, const char *date,
+fit(const struct options *options, struct calibration_question question, const char *date,
     struct arena *arena)
 {
     struct error_list errors = {0};
     struct lists lists = {0};
-    question->file = json_read_file(arena, options_text(options, "device"), &errors);
-    if (question->file)
-        question->device = device_read(question->file, arena, &errors);
-    if (!question->device || !read_lists(options, &lists, arena, &errors))
+    question.file = json_read_file(arena, options_text(options, "device"), &errors);
+    if (question.file)
+        question.device = device_read(question.file, arena, &errors);
+    if (!question.device || !read_lists(options, &lists, arena, &errors))
         return command_report(&errors);
-    question->list = &lists.rows;
-    const struct calibration *calibration = calibrate(question, arena, &errors);
+    question.list = &lists.rows;
+    const struct calibration *calibration = calibrate(&question, arena, &errors);
     if (!calibration)
         return command_report(&errors);
     struct calibration_record record = {date, lists.items, lists.count};
@@ -175,7 +183,7 @@ static int
 run(const struct options *options, struct arena *arena)
 {
     struct calibration_question question = {0};
-    char date[11];
+    const char *date = date_of(options_text(options, "date"), arena);
     if (*options_text(options, "device") == '\0')
         return command_usage("calibrate", "--device is missing: the file to begin with");
     if (options_text_count(options, "measured") == 0)
@@ -186,12 +194,11 @@ run(const struct options *options, struct arena *arena)
     if (!parse_seed(options_text(options, "seed"), &question.seed))
         return command_usage("calibrate", "--seed %s: wanted a whole number from 0 to 1e15",
                              options_text(options, "seed"));
-    if (!take_date(options_text(options, "date"), date))
-        return command_usage("calibrate", "--date %s: wanted a day as 2026-11-21",
-                             options_text(options, "date"));
+    if (!is_date(date))
+        return command_usage("calibrate", "--date %s: wanted a day as 2026-11-21", date);
     take_kept(options, &question, arena);
     int code = want_kinds(options, &question, arena);
-    return code == EXIT_DONE ? fit(options, &question, date, arena) : code;
+    return code == EXIT_DONE ? fit(options, question, date, arena) : code;
 }
 
 static const struct option_spec option_specs[] = {

@@ -23,12 +23,13 @@ static const struct family FAMILIES[] = {
     {"deepseek_v2", arch_read_deepseek_v2},
     {"deepseek_v3", arch_read_deepseek_v3},
     {"kimi_k2", arch_read_deepseek_v3},
+    {"stepcast", arch_read_own},
 };
 
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof FAMILIES[0] };
 
 static const char FAMILY_LIST[] = "zaya, llama, mixtral, qwen3_moe, olmoe, gpt_oss, "
-                                  "deepseek_v2, deepseek_v3, kimi_k2";
+                                  "deepseek_v2, deepseek_v3, kimi_k2, stepcast";
 
 static const struct json *
 member_not_null(const struct json *object, const char *key)
@@ -167,8 +168,13 @@ arch_read_window(const struct json *layer_types, struct arch_window_names names,
 static void
 check_heads(const struct json *config, const struct arch *arch, struct error_list *errors)
 {
-    static const char *const kv_keys[] = {"num_query_groups_list", "num_query_groups",
-                                          "num_key_value_heads", "num_attention_heads", NULL};
+    static const char *const kv_keys[] = {"num_query_groups_list",
+                                          "num_query_groups",
+                                          "num_key_value_heads",
+                                          "num_attention_heads",
+                                          "kv_heads",
+                                          "query_heads",
+                                          NULL};
     if (arch->query_heads <= 0 || arch->kv_heads <= 0)
         return;
     if (arch->query_heads % arch->kv_heads != 0)
@@ -191,12 +197,13 @@ check_experts(const struct json *config, const struct arch *arch, struct error_l
 static void
 check_window(const struct json *config, struct arch *arch, struct error_list *errors)
 {
-    static const char *const keys[] = {"sliding_window", "layer_types", NULL};
+    static const char *const keys[] = {"sliding_window", "layer_types", "window", NULL};
     if (arch->window == WINDOW_NONE)
         arch->window_tokens = 0;
     else if (arch->window_tokens == 0)
-        json_fail(arch_place(config, keys), errors,
-                  "some layers slide, but 'sliding_window' gives no width");
+        json_fail(
+            arch_place(config, keys), errors, "some layers slide, but '%s' gives no width",
+            strcmp(arch->model_type, "stepcast") == 0 ? "window_tokens" : "sliding_window");
 }
 
 static void

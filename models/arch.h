@@ -8,6 +8,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "sim/base/json.h"
+#include "sim/base/json_writer.h"
 
 enum attention_kind {
     ATTENTION_GQA, /* MHA where query and kv heads are equally many */
@@ -34,7 +35,7 @@ struct arch {
     int64_t layers;         /* attention block + feed-forward block each */
     int64_t hidden;
     int64_t vocab;
-    int64_t context_max;    /* positions the model was made for */
+    int64_t context_max;    /* positions the model was made for; 0: any */
     bool is_embedding_tied; /* the head shares the embedding's weights */
 
     enum attention_kind attention;
@@ -79,11 +80,14 @@ struct arch {
     bool has_router_bias;         /* ROUTER_LINEAR; the MLP router always has its own */
 };
 
-/* From a Hugging Face config.json as it comes; the dialect is known by "model_type" and by
- * which keys stand in it. Keys that say nothing about cost are passed over. NULL after adding
- * every fault. */
+/* From a Hugging Face config.json as it comes, or from our own form; the dialect is known by
+ * "model_type" and by which keys stand in it. Of the former, keys that say nothing about cost
+ * are passed over. NULL after adding every fault. */
 const struct arch *arch_read(const struct json *config, struct arena *arena,
                              struct error_list *errors);
+
+/* As our own form of a model file, "model_type": "stepcast": every size under its name here. */
+void arch_write(struct json_writer *writer, const struct arch *arch);
 
 /* Positions that this layer attends to at most; 0: all before it. */
 int64_t arch_window_tokens(const struct arch *arch, int64_t layer);

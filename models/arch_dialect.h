@@ -35,6 +35,7 @@ void arch_read_deepseek_v2(const struct json *config, struct arch *arch,
                            struct error_list *errors);
 void arch_read_deepseek_v3(const struct json *config, struct arch *arch,
                            struct error_list *errors); /* and Kimi K2 */
+void arch_read_own(const struct json *config, struct arch *arch, struct error_list *errors);
 void arch_read_zaya(const struct json *config, struct arch *arch, struct error_list *errors);
 
 /* Fills the struct at `out` from the fields' keys; all other keys are passed over, but one that

@@ -227,19 +227,19 @@ static const struct bad_case BAD_CASES[] = {
      "m.json:3:22: $.num_hidden_layers: is 1000000000, wanted 1 to 1024", 1},
     {LLAMA, "\"llama\"", "\"lama\"",
      "m.json:1:16: $.model_type: is 'lama', did you mean 'llama'? supported: zaya, llama, "
-     "mixtral, qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2",
+     "mixtral, qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2, stepcast",
      1},
     {LLAMA, "\"llama\"", "\"gpt2\"",
      "m.json:1:16: $.model_type: is 'gpt2', supported: zaya, llama, mixtral, qwen3_moe, olmoe, "
-     "gpt_oss, deepseek_v2, deepseek_v3, kimi_k2",
+     "gpt_oss, deepseek_v2, deepseek_v3, kimi_k2, stepcast",
      1},
     {LLAMA, "\"llama\"", "7",
      "m.json:1:16: $.model_type: is not a string, wanted one of: zaya, llama, mixtral, "
-     "qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2",
+     "qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2, stepcast",
      1},
     {LLAMA, "\"model_type\": \"llama\",\n", "\n",
      "m.json:1:1: $: lacks the key 'model_type', wanted one of: zaya, llama, mixtral, "
-     "qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2",
+     "qwen3_moe, olmoe, gpt_oss, deepseek_v2, deepseek_v3, kimi_k2, stepcast",
      1},
     {MIXTRAL, "\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 5",
      "m.json:8:24: $.num_experts_per_tok: each token visits 5 experts, but there are only 4",

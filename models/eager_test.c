@@ -17,25 +17,6 @@
 
 Suite *eager_suite(void);
 
-/* 2,048 wide, 8 layers, 16 experts of which a token visits one. */
-static const struct arch MIXTURE = {.name = "mixture",
-                                    .layers = 8,
-                                    .hidden = 2048,
-                                    .vocab = 32000,
-                                    .query_heads = 16,
-                                    .kv_heads = 4,
-                                    .head_dim = 128,
-                                    .experts = 16,
-                                    .experts_per_token = 1,
-                                    .expert_ffn = 4096};
-static const struct arch DENSE = {.name = "dense",
-                                  .layers = 4,
-                                  .hidden = 4096,
-                                  .vocab = 32000,
-                                  .query_heads = 32,
-                                  .kv_heads = 8,
-                                  .head_dim = 128,
-                                  .dense_ffn = 14336};
 static const struct routing GIVEN = {.kind = ROUTING_UNIFORM, .is_given = true};
 
 static const struct plan PLAN = {.sequence_tokens = 4096,
@@ -109,6 +90,15 @@ count_of(const struct workload *workload, const struct wanted *wanted, struct ar
            count_in(workload, BLOCK_HEAD, wanted, arena);
 }
 
+static const struct arch *
+read_model(const char *path, struct arena *arena)
+{
+    struct error_list errors = {0};
+    const struct arch *arch = arch_read(json_read_file(arena, path, &errors), arena, &errors);
+    ck_assert_msg(arch != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    return arch;
+}
+
 START_TEST(launches_are_those_of_the_profile)
 {
     struct arena *arena = check_arena_new();
@@ -116,7 +106,10 @@ START_TEST(launches_are_those_of_the_profile)
     const struct wanted *wanted = &WANTED[_i];
     const struct software *software = software_read(
         json_read_file(arena, "configs/software/pytorch-eager.json", &errors), arena, &errors);
-    struct workload mixture = {&MIXTURE, &PLAN, software}, dense = {&DENSE, &PLAN, software};
+    struct workload mixture = {read_model("configs/models/eager-moe-top1.json", arena), &PLAN,
+                               software};
+    struct workload dense = {read_model("configs/models/eager-dense.json", arena), &PLAN,
+                             software};
     ck_assert_ptr_nonnull(software);
     ck_assert_msg(2 * count_of(&mixture, wanted, arena) == wanted->mixture,
                   "%s: %lld launches, the profile has %lld", wanted->what,

@@ -158,6 +158,8 @@ write_json(struct text *out, const struct model *model)
     json_write_real_at(&writer, "kv_cache_bytes", model->cache_bytes);
     json_write_real_at(&writer, "kv_cache_bytes_per_token",
                        model->cache_bytes / (double)model->sequence_tokens);
+    json_write_key(&writer, "config"); /* a model file of our own form */
+    arch_write(&writer, model->arch);
     json_write_end_object(&writer);
     text_append(out, "\n", 1);
 }
@@ -213,6 +215,20 @@ print_latent(struct text *out, const struct arch *arch)
                 grouped(arch->kv_rank).text, (long long)arch->rotary_head_dim);
 }
 
+/* Against the model's width, as arXiv 2510.04476 counts. */
+static void
+print_compression(struct text *out, const struct arch *arch)
+{
+    bool is_latent = arch->attention == ATTENTION_MLA;
+    double width = (double)arch->hidden;
+    double queries = (double)(is_latent ? arch->query_rank : arch_query_width(arch));
+    double keys = (double)(is_latent ? arch->kv_rank : arch_kv_width(arch));
+    text_format(out, "  %-14s ", "compressed");
+    if (queries > 0 && queries < width)
+        text_format(out, "queries %.3g times, ", width / queries);
+    text_format(out, "keys and values %.3g times\n", width / keys);
+}
+
 static void
 print_attention(struct text *out, const struct arch *arch)
 {
@@ -220,6 +236,8 @@ print_attention(struct text *out, const struct arch *arch)
         print_latent(out, arch);
     else
         print_heads(out, arch);
+    if ((arch->attention == ATTENTION_MLA ? arch->kv_rank : arch_kv_width(arch)) < arch->hidden)
+        print_compression(out, arch);
     if (arch->window != WINDOW_NONE)
         text_format(out, "  %-14s %lld tokens, %s\n", "window", (long long)arch->window_tokens,
                     arch->window == WINDOW_EVEN ? "every second layer" : "all layers");
@@ -264,7 +282,8 @@ print_sizes(struct text *out, const struct arch *arch)
     print_size(out, "hidden", arch->hidden, "");
     print_size(out, "vocabulary", arch->vocab,
                arch->is_embedding_tied ? "the head shares the embedding's weights" : "");
-    print_size(out, "context", arch->context_max, "tokens");
+    if (arch->context_max > 0)
+        print_size(out, "context", arch->context_max, "tokens");
     print_attention(out, arch);
     print_feed_forward(out, arch);
 }
@@ -342,8 +361,8 @@ read_sequence(const char *text, int64_t *out)
 static struct model
 measure(const struct arch *arch, int64_t sequence_tokens)
 {
-    int64_t shorter =
-        arch->context_max < SEQUENCE_DEFAULT ? arch->context_max : SEQUENCE_DEFAULT;
+    bool is_short = arch->context_max > 0 && arch->context_max < SEQUENCE_DEFAULT;
+    int64_t shorter = is_short ? arch->context_max : SEQUENCE_DEFAULT;
     struct model model = {.arch = arch, .parameters = tensors_count_of(arch)};
     model.sequence_tokens = sequence_tokens > 0 ? sequence_tokens : shorter;
     model.flop = arch_flop(arch, model.sequence_tokens);

@@ -144,8 +144,8 @@ calibration_record_check(const struct json *object, struct error_list *errors)
         .noun = "the record of a calibration", .fields = fields, .field_count = 4};
     if (!json_read_object(object, &type, &record, errors))
         return false;
-    bool is_right = check_each(record.lists, "measured lists", errors, check_list) &
-                    check_each(record.residuals, "residuals", errors, check_residual);
+    bool is_right = check_each(record.lists, "measured lists", errors, check_list);
+    is_right &= check_each(record.residuals, "residuals", errors, check_residual);
     if (!is_date(record.date))
         return json_fail(json_member(object, "date"), errors,
                          "\"%.40s\", wanted a date as 2026-11-21", record.date);

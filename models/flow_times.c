@@ -18,7 +18,7 @@
 /* Half of what the engine takes for one drain, 2^62 ps. */
 static const double GRAPH_RANGE_S = 2.3e6;
 
-enum { NO_LANE = UINT32_MAX };
+static const uint32_t NO_LANE = UINT32_MAX;
 
 struct lowering {
     const struct flow_list *list;

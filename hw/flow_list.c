@@ -63,7 +63,7 @@ show_line(const char *name, const char *text, const char *at, struct arena *aren
 static bool
 fail_at(const struct reader *reader, const char *at, const char *what)
 {
-    const char *where = show_line(reader->list->name, reader->text->bytes, at, reader->arena);
+    const char *where = show_line(reader->list->name, reader->list->text, at, reader->arena);
     return error_add(reader->errors, ERROR_INPUT, where, "%s", what);
 }
 
@@ -208,7 +208,7 @@ id_length(const char *id)
 static bool
 read_id(const struct reader *reader, struct field field, uint32_t *out)
 {
-    *out = (uint32_t)(field.begin - reader->text->bytes);
+    *out = (uint32_t)(field.begin - reader->list->text);
     return (field.length > 0 && id_length(field.begin) == field.length) ||
            fail_at(reader, field.begin,
                    arena_format(reader->arena,
@@ -232,7 +232,7 @@ read_dependencies(struct reader *reader, struct field field)
         reader->dependencies =
             arena_grow(reader->arena, reader->dependencies, reader->dependency_count,
                        &reader->dependency_capacity, sizeof *reader->dependencies);
-        reader->dependencies[reader->dependency_count++] = (uint32_t)(at - reader->text->bytes);
+        reader->dependencies[reader->dependency_count++] = (uint32_t)(at - reader->list->text);
         at = next;
     }
     return true;
@@ -262,9 +262,9 @@ read_line(struct reader *reader, const char *at, const char *end)
 {
     if (at < end && end[-1] == '\r')
         end--;
-    if (at == end || *at == '#')
+    if (at >= end || *at == '#')
         return true;
-    struct field fields[COLUMNS];
+    struct field fields[COLUMNS] = {{NULL, 0}};
     int count = cut_line(at, end, fields);
     if (count < 0)
         return fail_at(reader, at, "a quote that does not enclose a whole field");
@@ -290,7 +290,7 @@ static bool
 read_lines(struct reader *reader)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
-    const char *at = reader->text->bytes, *end = at + reader->text->length;
+    const char *at = reader->list->text, *end = at + reader->text->length;
     bool is_right = true;
     if (reader->text->length >= 3 && memcmp(at, byte_order_mark, 3) == 0)
         at += 3;
@@ -316,7 +316,7 @@ find_id(const struct reader *reader, const char *id)
         uint32_t flow = reader->table[at];
         if (flow == NONE)
             return &reader->table[at];
-        const char *other = reader->text->bytes + reader->flows[flow].id;
+        const char *other = reader->list->text + reader->flows[flow].id;
         if (id_length(other) == length && memcmp(id, other, length) == 0)
             return &reader->table[at];
     }
@@ -333,7 +333,7 @@ enter_ids(struct reader *reader)
     memset(reader->table, 0xFF, size * sizeof *reader->table);
     bool is_right = true;
     for (uint32_t i = 0; i < reader->list->count; i++) {
-        const char *id = reader->text->bytes + reader->flows[i].id;
+        const char *id = reader->list->text + reader->flows[i].id;
         uint32_t *entry = find_id(reader, id);
         if (*entry != NONE)
             is_right = fail_at(reader, id,
@@ -349,7 +349,7 @@ find_dependencies(struct reader *reader)
 {
     bool is_right = true;
     for (size_t i = 0; i < reader->dependency_count; i++) {
-        const char *id = reader->text->bytes + reader->dependencies[i];
+        const char *id = reader->list->text + reader->dependencies[i];
         uint32_t flow = *find_id(reader, id);
         if (flow == NONE)
             is_right = fail_at(reader, id,
@@ -365,7 +365,7 @@ flow_list_read(const char *name, const struct text *text, int64_t rank_count,
                struct arena *arena, struct error_list *errors)
 {
     struct reader reader = {.text = text, .rank_count = rank_count};
-    assert(rank_count <= UINT32_MAX);
+    assert(rank_count > 0 && rank_count <= UINT32_MAX);
     if (text->length >= UINT32_MAX) {
         (void)error_add(errors, ERROR_INPUT, name, "is longer than 4 GB");
         return NULL;

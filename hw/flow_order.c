@@ -1,7 +1,7 @@
 /* An order of flows: depth first along dependencies, without recursion. */
 #include "hw/flow_order.h"
 
-#include <string.h>
+#include <stdbool.h>
 
 enum visit { VISIT_NONE, VISIT_OPEN, VISIT_DONE };
 
@@ -85,6 +85,18 @@ name_circle(struct search *search, struct arena *arena, struct error_list *error
                     "a circle of deps: %s", text.bytes);
 }
 
+/* False when the path has met itself. */
+static bool
+search_from(struct search *search, uint32_t flow)
+{
+    if (search->visits[flow] == VISIT_NONE)
+        open_flow(search, flow);
+    while (search->path_count > 0)
+        if (!step(search))
+            return false;
+    return true;
+}
+
 const uint32_t *
 flow_order_find(const struct flow_list *list, struct arena *arena, struct error_list *errors)
 {
@@ -98,15 +110,10 @@ flow_order_find(const struct flow_list *list, struct arena *arena, struct error_
     search.visits = arena_alloc(arena, list->count, sizeof *search.visits);
     search.cursors = arena_alloc(arena, list->count, sizeof *search.cursors);
     search.path = arena_alloc(arena, list->count, sizeof *search.path);
-    for (uint32_t i = 0; i < list->count; i++) {
-        if (search.visits[i] == VISIT_NONE)
-            open_flow(&search, i);
-        while (search.path_count > 0) {
-            if (!step(&search)) {
-                name_circle(&search, arena, errors);
-                return NULL;
-            }
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!search_from(&search, i)) {
+            name_circle(&search, arena, errors);
+            return NULL;
         }
-    }
     return search.order;
 }

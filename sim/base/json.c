@@ -27,6 +27,12 @@ struct place {
 
 static struct json *copy_tree(const json_t *from, struct place place);
 
+static const char *
+copy_text(struct arena *arena, const char *text)
+{
+    return arena_copy(arena, text, strlen(text) + 1);
+}
+
 static struct place
 place_within(const struct json *parent, const char *key)
 {
@@ -60,7 +66,7 @@ copy_object(const json_t *from, struct place place)
     struct json *object = new_value(JSON_KIND_OBJECT, place);
     json_t *members = json_incref((json_t *)(uintptr_t)from);
     for (void *at = json_object_iter(members); at; at = json_object_iter_next(members, at)) {
-        const char *key = arena_format(place.document->arena, "%s", json_object_iter_key(at));
+        const char *key = copy_text(place.document->arena, json_object_iter_key(at));
         append_child(object, copy_tree(json_object_iter_value(at), place_within(object, key)));
     }
     json_decref(members);
@@ -91,7 +97,7 @@ copy_scalar(const json_t *from, struct place place)
         value->real = json_real_value(from);
     } else if (json_is_string(from)) {
         value->kind = JSON_KIND_STRING;
-        value->string = arena_format(place.document->arena, "%s", json_string_value(from));
+        value->string = copy_text(place.document->arena, json_string_value(from));
     }
     return value;
 }

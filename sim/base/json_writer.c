@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/json.h"
+#include "sim/base/real_text.h"
 
 struct json_writer
 json_writer_new(struct text *out, bool is_indented)
@@ -42,7 +43,7 @@ begin_item(struct json_writer *writer)
     if (writer->depth == 0)
         return;
     if (!is_just_opened(writer))
-        text_format(writer->out, writer->is_indented ? "," : ", ");
+        text_append(writer->out, ", ", writer->is_indented ? 1 : 2);
     break_line(writer);
 }
 
@@ -89,18 +90,28 @@ json_write_end_array(struct json_writer *writer)
     end_nested(writer, ']');
 }
 
+static bool
+is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\';
+}
+
 static void
 append_quoted(struct text *out, const char *string)
 {
     text_append(out, "\"", 1);
-    for (const char *at = string; *at; at++) {
-        unsigned char c = (unsigned char)*at;
+    while (*string) {
+        size_t plain = 0;
+        while (is_plain((unsigned char)string[plain]))
+            plain++;
+        text_append(out, string, plain);
+        string += plain;
+        unsigned char c = (unsigned char)*string;
         if (c == '"' || c == '\\')
             text_format(out, "\\%c", c);
-        else if (c < 0x20)
+        else if (c != '\0')
             text_format(out, "\\u%04x", c);
-        else
-            text_append(out, at, 1);
+        string += c != '\0';
     }
     text_append(out, "\"", 1);
 }
@@ -140,14 +151,11 @@ json_write_real(struct json_writer *writer, double value)
         text_append(writer->out, "null", 4);
         return;
     }
-    char digits[32];
-    for (int precision = 15; precision <= 17; precision++) { /* the shortest that reads back */
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    bool is_real = strpbrk(digits, ".e");
-    text_format(writer->out, "%s%s", digits, is_real ? "" : ".0");
+    char digits[REAL_TEXT_MAX];
+    size_t length = real_text_write(value, digits);
+    text_append(writer->out, digits, length);
+    if (strpbrk(digits, ".e") == NULL)
+        text_append(writer->out, ".0", 2);
 }
 
 void

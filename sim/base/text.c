@@ -33,6 +33,7 @@ text_append(struct text *text, const char *bytes, size_t length)
     text->bytes[text->length] = '\0';
 }
 
+/* First into the room that there is: most texts fit, and are formatted once. */
 void
 text_format(struct text *text, const char *format, ...)
 {
@@ -40,10 +41,14 @@ text_format(struct text *text, const char *format, ...)
     va_start(arguments, format);
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    size_t room = text->capacity - text->length;
+    char *end = text->bytes != NULL ? text->bytes + text->length : NULL;
+    int length = vsnprintf(end, end != NULL ? room : 0, format, arguments);
     va_end(arguments);
-    reserve(text, (size_t)length);
-    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+    if (end == NULL || (size_t)length >= room) {
+        reserve(text, (size_t)length);
+        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+    }
     va_end(again);
     text->length += (size_t)length;
 }

@@ -146,38 +146,38 @@ end_answer(struct json_writer *writer, FILE *file)
     fwrite(writer->out->bytes, 1, writer->out->length, file);
 }
 
-/* Answers one line; EXIT_DONE or the exit code of its fault, which is reported. */
+/* Answers one line, in `line`, which lasts for all of them; EXIT_DONE or the exit code of its
+ * fault, which is reported. */
 static int
 answer_line(const struct price_list *list, const struct line_source *source, FILE *out,
-            struct arena *arena)
+            struct text *line)
 {
     struct error_list errors = {0};
-    struct text text = text_new(arena);
+    struct arena *arena = command_arena();
     const struct json *question = read_question(source, arena, &errors);
-    struct json_writer answer = begin_answer(&text, question);
-    if (question && list->price(list->context, question, arena, &answer, &errors)) {
-        end_answer(&answer, out);
-        return EXIT_DONE;
-    }
-    if (list->keeps_going) {
-        answer = begin_answer(&text, question);
+    struct json_writer answer = begin_answer(line, question);
+    bool is_priced = question && list->price(list->context, question, arena, &answer, &errors);
+    if (!is_priced) {
+        answer = begin_answer(line, question);
         json_write_string_at(&answer, "error", errors.items[0].what);
-        end_answer(&answer, out);
     }
-    return command_report(&errors);
+    if (is_priced || list->keeps_going)
+        end_answer(&answer, out);
+    arena_free(arena);
+    return is_priced ? EXIT_DONE : command_report(&errors);
 }
 
 static int
-answer_lines(const struct price_list *list, struct line_source *source, FILE *out)
+answer_lines(const struct price_list *list, struct line_source *source, FILE *out,
+             struct arena *arena)
 {
     int first_code = EXIT_DONE;
     bool goes_on = true;
+    struct text line = text_new(arena);
     while (goes_on && source_next(source)) {
         if (line_is_blank(source))
             continue;
-        struct arena *arena = command_arena();
-        int code = answer_line(list, source, out, arena);
-        arena_free(arena);
+        int code = answer_line(list, source, out, &line);
         if (first_code == EXIT_DONE)
             first_code = code;
         goes_on = (code == EXIT_DONE || list->keeps_going) && !ferror(out);
@@ -195,7 +195,7 @@ price_list_run(const struct price_list *list)
     int code = EXIT_DONE;
     if (source_open(source, list->path, &errors)) {
         if (sink_open(&sink, list->output_path, arena, &errors)) {
-            code = answer_lines(list, source, sink.file);
+            code = answer_lines(list, source, sink.file, arena);
             bool is_whole = code == EXIT_DONE || list->keeps_going;
             sink_close(&sink, list->output_path, is_whole, &errors);
         }

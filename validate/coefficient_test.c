@@ -68,6 +68,25 @@ START_TEST(shipped_devices_are_within_all_bounds)
 }
 END_TEST
 
+/* What a fit may write, the reader of devices takes. */
+START_TEST(a_device_at_each_bound_is_read)
+{
+    read_device(files[_i]);
+    struct coefficient_list list = coefficient_list_of(&device, arena);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct coefficient *coefficient = &list.items[i];
+        const double values[] = {coefficient->least, coefficient->most, *coefficient->value};
+        const char *path = arena_format(arena, "%s.value", coefficient->path);
+        for (size_t j = 0; j < sizeof values / sizeof values[0]; j++) {
+            const char *text = arena_format(arena, "%.17g", values[j]);
+            ck_assert(json_set(file, path, text, "a test", &errors));
+            ck_assert_msg(device_read(file, arena, &errors) != NULL, "%s = %s: %s", path, text,
+                          errors.items[0].what);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_coefficient_outside_its_bounds_is_named)
 {
     read_device("h200");
@@ -170,6 +189,8 @@ coefficient_suite(void)
     tcase_add_loop_test(tests, every_path_leads_to_its_number, 0,
                         sizeof files / sizeof files[0]);
     tcase_add_loop_test(tests, shipped_devices_are_within_all_bounds, 0,
+                        sizeof files / sizeof files[0]);
+    tcase_add_loop_test(tests, a_device_at_each_bound_is_read, 0,
                         sizeof files / sizeof files[0]);
     tcase_add_test(tests, a_coefficient_outside_its_bounds_is_named);
     tcase_add_test(tests, no_rate_passes_the_peak_of_its_own_type);

@@ -1,8 +1,9 @@
-/* From the program of a rank to the task graph of a step.
+/* From the programs of the ranks to the task graph of a step.
  *
- * Item by item: a task for each simulated rank, or one joint task for all. Each rank has its own
- * compute, HBM, link and NIC shares; kernels and collectives that run at once on a rank share
- * them. */
+ * Each simulated rank is a slot with its own lanes and its own compute, HBM, link and NIC shares;
+ * kernels and collectives that run at once on a rank share them. Slots lay out their items in turn:
+ * each goes on until it comes to a collective whose other members are not there yet, or to a
+ * transfer whose sender is not so far. The last to come lays out the one task of all members. */
 #include "models/lower.h"
 
 #include <assert.h>
@@ -17,18 +18,38 @@ enum rank_resource {
     RANK_RESOURCES
 };
 
+struct slot {
+    int64_t rank;  /* whose work it does */
+    int64_t place; /* the rank that stands for its kind among peers */
+    const struct rank_program *program;
+    int64_t next;    /* item to lay out */
+    bool is_waiting; /* at a collective */
+    uint32_t *tasks; /* of each item */
+    struct crowd *crowds[PEERS_COUNT];
+};
+
+/* Slots that take part in collectives together. */
+struct crowd {
+    uint32_t *slots; /* their numbers */
+    uint32_t count, come;
+};
+
+/* Work whose demand was added already, for one crowd or for single slots: a hash table. */
+struct known_demand {
+    const struct step_work *work;
+    const struct crowd *crowd;
+    int32_t demand;
+};
+
 struct lowering {
     struct task_graph *graph;
     const struct program *program;
     struct arena *arena;
-    const int64_t *ranks; /* the rank of each slot */
-    uint32_t slots;
-    uint32_t *first_task;           /* of each item: its task on slot 0 */
-    uint32_t *lanes;                /* [slot * STEP_LANE_COUNT + lane] */
-    const struct step_work **known; /* work whose demand was added already, and that demand */
-    int32_t *demands;
-    size_t known_count, known_capacity, demand_capacity;
-    size_t last_known; /* the work found last: blocks repeat, so the next is likely behind it */
+    struct slot *slots;
+    uint32_t slot_count;
+    bool is_all; /* slot i is rank i; else kind i */
+    struct known_demand *known;
+    size_t known_count, known_size; /* a power of two */
 };
 
 /* How a piece of work uses one rank's shares, with its resources counted from `first`. */
@@ -46,162 +67,304 @@ list_usages(const struct step_work *work, uint32_t first, struct task_usage *usa
     return count;
 }
 
-/* Work runs at one second a second when alone. A joint task uses the shares of every slot. */
+/* Work runs at one second a second when alone. A joint task uses the shares of every member. */
 static int32_t
-add_demand(struct lowering *lowering, const struct step_work *work, uint32_t slots)
+add_demand(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
+    uint32_t slots = crowd ? crowd->count : 1;
     struct task_usage *usages =
         arena_alloc(lowering->arena, (size_t)slots * RANK_RESOURCES, sizeof *usages);
     size_t count = 0;
-    for (uint32_t slot = 0; slot < slots; slot++)
-        count += list_usages(work, slot * RANK_RESOURCES, usages + count);
+    for (uint32_t i = 0; i < slots; i++)
+        count +=
+            list_usages(work, crowd ? crowd->slots[i] * RANK_RESOURCES : 0, usages + count);
     struct task_demand demand = {
         .top_rate_per_s = 1, .weight = 1, .usages = usages, .usage_count = count};
     return count == 0 ? TASK_NONE : task_graph_add_demand(lowering->graph, &demand);
 }
 
-/* The place of a piece of work among the known ones; known_count when it is new. */
+/* The place of work in the table, or the free one where it belongs. Arena blocks are aligned: the
+ * low bits of an address say nothing. */
 static size_t
-find_known(const struct lowering *lowering, const struct step_work *work)
+find_known(const struct lowering *lowering, const struct step_work *work,
+           const struct crowd *crowd)
 {
-    size_t next = lowering->last_known + 1;
-    if (next < lowering->known_count && lowering->known[next] == work)
-        return next;
-    size_t i = 0;
-    while (i < lowering->known_count && lowering->known[i] != work)
-        i++;
-    return i;
+    uint64_t key = ((uint64_t)(uintptr_t)work >> 4) ^ ((uint64_t)(uintptr_t)crowd << 7);
+    size_t place = (size_t)(key * 0x9E3779B97F4A7C15u >> 32) & (lowering->known_size - 1);
+    while (lowering->known[place].work &&
+           (lowering->known[place].work != work || lowering->known[place].crowd != crowd))
+        place = (place + 1) & (lowering->known_size - 1);
+    return place;
+}
+
+static void
+grow_known(struct lowering *lowering)
+{
+    struct known_demand *old = lowering->known;
+    size_t old_size = lowering->known_size;
+    lowering->known_size = old_size == 0 ? 1024 : 2 * old_size;
+    lowering->known = arena_alloc(lowering->arena, lowering->known_size, sizeof *old);
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].work)
+            lowering->known[find_known(lowering, old[i].work, old[i].crowd)] = old[i];
 }
 
 static int32_t
-demand_of(struct lowering *lowering, const struct step_work *work, uint32_t slots)
+demand_of(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
-    size_t place = find_known(lowering, work);
-    lowering->last_known = place;
-    if (place < lowering->known_count)
-        return lowering->demands[place];
-    lowering->known = arena_grow(lowering->arena, lowering->known, lowering->known_count,
-                                 &lowering->known_capacity, sizeof(const struct step_work *));
-    lowering->demands = arena_grow(lowering->arena, lowering->demands, lowering->known_count,
-                                   &lowering->demand_capacity, sizeof *lowering->demands);
-    lowering->known[place] = work;
-    lowering->demands[place] = add_demand(lowering, work, slots);
-    lowering->known_count++;
-    return lowering->demands[place];
+    if (2 * lowering->known_count >= lowering->known_size)
+        grow_known(lowering);
+    size_t place = find_known(lowering, work, crowd);
+    struct known_demand *known = &lowering->known[place];
+    if (!known->work) {
+        *known = (struct known_demand){work, crowd, add_demand(lowering, work, crowd)};
+        lowering->known_count++;
+    }
+    return known->demand;
+}
+
+static uint32_t
+number_of(const struct lowering *lowering, const struct slot *slot)
+{
+    return (uint32_t)(slot - lowering->slots);
+}
+
+static uint32_t
+lane_of(const struct lowering *lowering, const struct slot *slot, enum step_lane lane)
+{
+    return number_of(lowering, slot) * STEP_LANE_COUNT + (uint32_t)lane;
 }
 
 static struct task
-make_task(struct lowering *lowering, size_t item, const struct step_work *work, uint32_t slot)
+make_task(struct lowering *lowering, const struct slot *slot, const struct step_work *work,
+          const struct crowd *crowd)
 {
-    uint32_t slots = lowering->program->items[item].is_joint ? lowering->slots : 1;
+    uint32_t base = crowd ? 0 : number_of(lowering, slot) * RANK_RESOURCES;
     return (struct task){.delay_ps = units_ps_from_s(work->delay_s),
                          .work = work->work_s,
                          .demand =
-                             work->work_s > 0 ? demand_of(lowering, work, slots) : TASK_NONE,
-                         .resource_base = slot * RANK_RESOURCES,
-                         .tag = (uint32_t)item};
+                             work->work_s > 0 ? demand_of(lowering, work, crowd) : TASK_NONE,
+                         .resource_base = base,
+                         .tag = (uint32_t)slot->next};
 }
 
+/* The task waits for the tasks of what the slot's next item waits for; for one that another member
+ * has named already only once. */
 static void
-add_joint_item(struct lowering *lowering, size_t item)
+add_waits(struct lowering *lowering, const struct slot *slot, const struct slot *before,
+          uint32_t task)
 {
-    const struct step_item *from = &lowering->program->items[item];
-    struct task task = make_task(lowering, item, from->work, 0);
-    uint32_t *lanes = arena_alloc(lowering->arena, lowering->slots, sizeof *lanes);
-    for (uint32_t slot = 0; slot < lowering->slots; slot++)
-        lanes[slot] = lowering->lanes[slot * STEP_LANE_COUNT + from->lane];
-    lowering->first_task[item] =
-        task_graph_add_joint_task(lowering->graph, &task, lanes, lowering->slots);
-}
-
-static void
-add_item(struct lowering *lowering, size_t item)
-{
-    const struct step_item *from = &lowering->program->items[item];
-    if (from->is_joint) {
-        add_joint_item(lowering, item);
-        return;
-    }
-    for (uint32_t slot = 0; slot < lowering->slots; slot++) {
-        const struct step_work *work =
-            program_work(lowering->program, from, lowering->ranks[slot]);
-        struct task task = make_task(lowering, item, work, slot);
-        uint32_t lane = lowering->lanes[slot * STEP_LANE_COUNT + from->lane];
-        uint32_t added = task_graph_add_task(lowering->graph, &task, lane);
-        if (slot == 0)
-            lowering->first_task[item] = added;
+    const struct step_item *item = &slot->program->items[slot->next];
+    for (int i = 0; i < STEP_WAITS_MAX && item->after[i] != STEP_NONE; i++) {
+        uint32_t earlier = slot->tasks[item->after[i]];
+        if (!before || before->tasks[item->after[i]] != earlier)
+            task_graph_add_dependency(lowering->graph, earlier, task);
     }
 }
 
-/* An item's tasks wait for the earlier item's tasks on the same slot; one of them being joint, for
- * the one task or with the one task. */
 static void
-add_waits(struct lowering *lowering, size_t item, int32_t earlier)
+add_item(struct lowering *lowering, struct slot *slot)
 {
-    if (earlier < 0)
-        return;
-    bool is_joint = lowering->program->items[item].is_joint;
-    bool is_earlier_joint = lowering->program->items[earlier].is_joint;
-    uint32_t waits = is_joint && is_earlier_joint ? 1 : lowering->slots;
-    for (uint32_t i = 0; i < waits; i++)
-        task_graph_add_dependency(lowering->graph,
-                                  lowering->first_task[earlier] + (is_earlier_joint ? 0 : i),
-                                  lowering->first_task[item] + (is_joint ? 0 : i));
+    const struct step_item *item = &slot->program->items[slot->next];
+    const struct step_work *work = program_work(lowering->program, item, slot->rank);
+    struct task task = make_task(lowering, slot, work, NULL);
+    uint32_t added =
+        task_graph_add_task(lowering->graph, &task, lane_of(lowering, slot, item->lane));
+    add_waits(lowering, slot, NULL, added);
+    slot->tasks[slot->next++] = added;
+}
+
+/* All members are there: the work of the slowest of them. */
+static void
+add_joint_item(struct lowering *lowering, const struct crowd *crowd)
+{
+    uint32_t *lanes = arena_alloc(lowering->arena, crowd->count, sizeof *lanes);
+    const struct step_work *slowest = NULL;
+    for (uint32_t i = 0; i < crowd->count; i++) {
+        const struct slot *slot = &lowering->slots[crowd->slots[i]];
+        const struct step_item *item = &slot->program->items[slot->next];
+        lanes[i] = lane_of(lowering, slot, item->lane);
+        if (!slowest ||
+            item->work->delay_s + item->work->work_s > slowest->delay_s + slowest->work_s)
+            slowest = item->work;
+    }
+    struct task task = make_task(lowering, &lowering->slots[crowd->slots[0]], slowest, crowd);
+    uint32_t added = task_graph_add_joint_task(lowering->graph, &task, lanes, crowd->count);
+    for (uint32_t i = 0; i < crowd->count; i++)
+        add_waits(lowering, &lowering->slots[crowd->slots[i]],
+                  i > 0 ? &lowering->slots[crowd->slots[i - 1]] : NULL, added);
+    for (uint32_t i = 0; i < crowd->count; i++) {
+        struct slot *slot = &lowering->slots[crowd->slots[i]];
+        slot->tasks[slot->next++] = added;
+        slot->is_waiting = false;
+    }
+}
+
+/* The slot that sends: of the stage that the item names, else where this one is. */
+static const struct slot *
+find_sender(const struct lowering *lowering, const struct slot *slot, int64_t stage)
+{
+    const struct program *program = lowering->program;
+    if (!lowering->is_all)
+        return &lowering->slots[stage * program->expert_places + slot->program->expert_place];
+    struct rank_place place = placement_at(&program->placement, slot->rank);
+    place.pipeline = stage;
+    return &lowering->slots[placement_rank(&program->placement, &place)];
+}
+
+/* What another stage has made comes over its links and this one's: of the links, each direction is
+ * its own, and the receiver's stands for both. */
+static bool
+add_transfer(struct lowering *lowering, struct slot *slot)
+{
+    const struct step_item *item = &slot->program->items[slot->next];
+    const struct slot *sender = find_sender(lowering, slot, item->from_stage);
+    if (sender->next <= item->from_item)
+        return false;
+    uint32_t made = sender->tasks[item->from_item];
+    add_item(lowering, slot);
+    task_graph_add_dependency(lowering->graph, made, slot->tasks[slot->next - 1]);
+    return true;
+}
+
+/* Lays out the slot's items as far as it can; false if that was none. */
+static bool
+advance(struct lowering *lowering, struct slot *slot)
+{
+    int64_t began = slot->next;
+    while (slot->next < slot->program->count && !slot->is_waiting) {
+        const struct step_item *item = &slot->program->items[slot->next];
+        if (item->is_joint) {
+            struct crowd *crowd = slot->crowds[item->peers];
+            slot->is_waiting = true;
+            if (++crowd->come < crowd->count)
+                return true;
+            crowd->come = 0;
+            add_joint_item(lowering, crowd);
+        } else if (item->from_stage != STEP_NONE) {
+            if (!add_transfer(lowering, slot))
+                break;
+        } else {
+            add_item(lowering, slot);
+        }
+    }
+    return slot->next > began;
 }
 
 static void
-add_rank(struct lowering *lowering, uint32_t slot)
+lay_out(struct lowering *lowering)
 {
+    int64_t left = 0, left_before = 0;
+    do {
+        left_before = left;
+        left = 0;
+        for (uint32_t i = 0; i < lowering->slot_count; i++) {
+            struct slot *slot = &lowering->slots[i];
+            advance(lowering, slot);
+            left += slot->program->count - slot->next;
+        }
+        assert((left == 0 || left != left_before) && "programs that wait for each other");
+    } while (left > 0);
+}
+
+static void
+add_slot(struct lowering *lowering, uint32_t number, const struct rank_program *kind,
+         int64_t rank)
+{
+    struct slot *slot = &lowering->slots[number];
+    *slot = (struct slot){.rank = rank, .place = rank, .program = kind};
+    slot->tasks = arena_alloc(lowering->arena, (size_t)kind->count, sizeof *slot->tasks);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
-        lowering->lanes[slot * STEP_LANE_COUNT + (uint32_t)lane] =
-            task_graph_add_lane(lowering->graph, step_lane_name((enum step_lane)lane),
-                                (uint32_t)lowering->ranks[slot]);
+        task_graph_add_lane(lowering->graph, step_lane_name((enum step_lane)lane),
+                            (uint32_t)rank);
     static const char *const names[] = {"compute", "hbm", "links", "nic"};
     static_assert(sizeof names / sizeof *names == RANK_RESOURCES, "a name for each resource");
     for (int i = 0; i < RANK_RESOURCES; i++)
         task_graph_add_resource(lowering->graph, names[i], 1);
 }
 
-static const int64_t *
-choose_ranks(const struct program *program, enum lower_ranks ranks, struct arena *arena,
-             uint32_t *count)
+/* Stages between the ends have no part in what the ends do. */
+static bool
+has_part(const struct slot *slot, const struct placement *placement, enum peers peers)
 {
-    *count = ranks == RANKS_ALL ? (uint32_t)program->ranks : 1;
-    int64_t *chosen = arena_alloc(arena, *count, sizeof *chosen);
-    for (uint32_t i = 0; i < *count; i++)
-        chosen[i] = ranks == RANKS_ALL ? (int64_t)i : program->slowest_rank;
-    return chosen;
+    int64_t stage = slot->program->stage;
+    return peers != PEERS_ENDS || stage == 0 || stage == placement->pipeline - 1;
+}
+
+/* Slots by the lowest rank of their group: those with the same one meet. */
+static void
+add_crowds(struct lowering *lowering, enum peers peers)
+{
+    const struct placement *placement = &lowering->program->placement;
+    struct crowd *crowds =
+        arena_alloc(lowering->arena, (size_t)placement->ranks, sizeof *crowds);
+    for (uint32_t i = 0; i < lowering->slot_count; i++) {
+        if (!has_part(&lowering->slots[i], placement, peers))
+            continue;
+        int64_t first = placement_first(placement, peers, lowering->slots[i].place);
+        lowering->slots[i].crowds[peers] = &crowds[first];
+        crowds[first].count++;
+    }
+    for (uint32_t i = 0; i < lowering->slot_count; i++) {
+        struct crowd *crowd = lowering->slots[i].crowds[peers];
+        if (!crowd)
+            continue;
+        if (!crowd->slots)
+            crowd->slots = arena_alloc(lowering->arena, crowd->count, sizeof *crowd->slots);
+        crowd->slots[crowd->come++] = i;
+    }
+    for (uint32_t i = 0; i < lowering->slot_count; i++)
+        if (lowering->slots[i].crowds[peers])
+            lowering->slots[i].crowds[peers]->come = 0;
+}
+
+static void
+add_slots(struct lowering *lowering)
+{
+    bool is_all = lowering->is_all;
+    const struct program *program = lowering->program;
+    for (uint32_t i = 0; i < lowering->slot_count; i++) {
+        const struct rank_program *kind =
+            is_all ? program_kind(program, i) : &program->kinds[i];
+        add_slot(lowering, i, kind, is_all ? (int64_t)i : kind->slowest_rank);
+        lowering->slots[i].place = is_all ? (int64_t)i : kind->rank;
+    }
+    for (int peers = 0; peers < PEERS_COUNT; peers++)
+        add_crowds(lowering, (enum peers)peers);
+}
+
+int64_t
+lower_task_count(const struct program *program, enum lower_ranks ranks)
+{
+    int64_t tasks = 0;
+    for (int64_t i = 0; i < program->kind_count; i++)
+        tasks += program->kinds[i].count *
+                 (ranks == RANKS_ALL ? program->ranks / program->kind_count : 1);
+    return tasks;
 }
 
 struct lowered
 lower_step(const struct program *program, enum lower_ranks ranks, struct arena *arena)
 {
-    uint32_t slots = 0;
-    const int64_t *chosen = choose_ranks(program, ranks, arena, &slots);
-    size_t items = (size_t)program->count;
+    size_t tasks = (size_t)lower_task_count(program, ranks);
     struct lowering lowering = {
-        .graph = task_graph_new(arena, items * slots),
+        .graph = task_graph_new(arena, tasks),
         .program = program,
         .arena = arena,
-        .ranks = chosen,
-        .slots = slots,
-        .first_task = arena_alloc(arena, items, sizeof *lowering.first_task),
-        .lanes = arena_alloc(arena, (size_t)slots * STEP_LANE_COUNT, sizeof *lowering.lanes),
+        .is_all = ranks == RANKS_ALL,
+        .slot_count = (uint32_t)(ranks == RANKS_ALL ? program->ranks : program->kind_count),
     };
-    for (uint32_t slot = 0; slot < slots; slot++)
-        add_rank(&lowering, slot);
-    for (size_t item = 0; item < items; item++) {
-        add_item(&lowering, item);
-        add_waits(&lowering, item, program->items[item].after[0]);
-        add_waits(&lowering, item, program->items[item].after[1]);
-    }
-    return (struct lowered){lowering.graph, program, slots, program->slowest_rank};
+    lowering.slots = arena_alloc(arena, lowering.slot_count, sizeof *lowering.slots);
+    add_slots(&lowering);
+    lay_out(&lowering);
+    return (struct lowered){lowering.graph, program, lowering.slot_count, lowering.is_all,
+                            program->kinds[program->slowest_kind].slowest_rank};
 }
 
 uint32_t
 lowered_lane(const struct lowered *lowered, enum step_lane lane)
 {
-    bool is_folded = lowered->simulated_ranks == 1;
-    uint32_t slot = is_folded ? 0 : (uint32_t)lowered->representative;
+    uint32_t slot = lowered->is_all ? (uint32_t)lowered->representative
+                                    : (uint32_t)lowered->program->slowest_kind;
     return slot * STEP_LANE_COUNT + (uint32_t)lane;
 }

@@ -1,21 +1,23 @@
-/* From the program of a rank to the task graph of a step: the last thing that knows both. */
+/* From the programs of the ranks to the task graph of a step: the last thing that knows both. */
 #ifndef MODELS_LOWER_H
 #define MODELS_LOWER_H
 
 #include "models/program.h"
 #include "sim/engine/task_graph.h"
 
-/* Ranks that do the same are simulated once: folded, the one whose share of the optimizer takes
- * longest stands for all, since every collective waits for it; the others differ in nothing that
- * another rank could notice. */
+/* Ranks that do the same are simulated once: folded, of each kind the one whose share of the
+ * optimizer takes longest stands for all, since every collective waits for it; the others differ
+ * in nothing that another rank could notice. */
 enum lower_ranks { RANKS_FOLDED, RANKS_ALL };
 
 struct lowered {
-    const struct task_graph *graph; /* a task's tag is its item's index in the program; a lane's
-                                       group is its rank */
+    const struct task_graph *graph; /* a task's tag is its item's index in its rank's program; a
+                                       lane's group is its rank */
     const struct program *program;
     int64_t simulated_ranks;
-    int64_t representative; /* the rank that reports are about */
+    bool is_all; /* every rank is */
+    int64_t
+        representative; /* the rank that reports are about: of the kind that computes longest */
 };
 
 /* Cannot fail: prices are in the program already. */
@@ -24,5 +26,8 @@ struct lowered lower_step(const struct program *program, enum lower_ranks ranks,
 
 /* The lane of the representative rank. */
 uint32_t lowered_lane(const struct lowered *lowered, enum step_lane lane);
+
+/* Tasks that simulating them takes. */
+int64_t lower_task_count(const struct program *program, enum lower_ranks ranks);
 
 #endif

@@ -32,9 +32,9 @@ START_TEST(all_ranks_have_a_task_each_and_share_collectives)
     struct lowered folded = lower_step(program, RANKS_FOLDED, arena);
     struct lowered all = lower_step(program, RANKS_ALL, arena);
     size_t joint = 0;
-    for (int64_t i = 0; i < program->count; i++)
-        joint += program->items[i].is_joint;
-    size_t items = (size_t)program->count;
+    for (int64_t i = 0; i < program->kinds[0].count; i++)
+        joint += program->kinds[0].items[i].is_joint;
+    size_t items = (size_t)program->kinds[0].count;
     ck_assert_uint_eq(task_graph_task_count(folded.graph), items);
     ck_assert_uint_eq(task_graph_task_count(all.graph), 16 * (items - joint) + joint);
     ck_assert_uint_eq(task_graph_lane_count(all.graph), 16 * STEP_LANE_COUNT);
@@ -52,7 +52,7 @@ START_TEST(tasks_take_the_fractions_that_their_work_says)
     for (uint32_t task = 0; task < task_graph_task_count(folded.graph); task++) {
         struct task from = task_graph_task(folded.graph, task);
         const struct step_work *work =
-            program_work(program, &program->items[from.tag], folded.representative);
+            program_work(program, &program->kinds[0].items[from.tag], folded.representative);
         const double wanted[] = {work->compute_fraction, work->hbm_fraction,
                                  work->link_fraction, work->nic_fraction};
         double found[4] = {0};

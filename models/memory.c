@@ -9,48 +9,122 @@ larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* What the hungriest of all operators takes beside what is kept. */
-static double
-transient_bytes(const struct workload *workload, struct arena *arena)
+/* What the memory of a stage is worked out from. */
+struct ledger {
+    const struct step_inputs *inputs;
+    struct arena *arena;
+    struct shard shard;
+    struct shard_block blocks[BLOCK_COUNT]; /* of the ranks whose experts are busiest */
+    int64_t stage;
+};
+
+/* The place among the experts where most tokens go. */
+static int64_t
+busiest_place(const struct shard *shard, struct arena *arena)
 {
-    double bytes = 0;
-    for (int block = 0; block < BLOCK_COUNT; block++) {
-        struct operator_list list = operators_of(workload, (enum block)block, arena);
-        for (int64_t i = 0; i < list.count; i++)
-            bytes = larger(bytes, list.items[i].transient_bytes);
-    }
-    return bytes;
+    const struct plan *plan = shard->workload.plan;
+    const struct arch *arch = shard->workload.arch;
+    if (!plan->routing || shard->placement.expert == 1)
+        return 0;
+    struct routed_tokens routed = {plan_microbatch_tokens(plan), arch->experts_per_token,
+                                   arch->experts};
+    struct expert_loads loads = routing_loads(plan->routing, &routed, arena);
+    return routing_busiest_rank(&loads, shard->placement.expert);
 }
 
-static double
-saved_bytes(const struct workload *workload, enum block block, struct arena *arena)
+static struct ledger
+ledger_new(const struct step_inputs *inputs, struct arena *arena)
 {
-    struct operator_list list = operators_of(workload, block, arena);
-    double bytes = 0;
-    for (int64_t i = 0; i < list.count; i++)
-        bytes += list.items[i].saved_bytes;
-    return bytes;
+    struct ledger ledger = {
+        .inputs = inputs, .arena = arena, .shard = step_inputs_shard(inputs)};
+    int64_t place = busiest_place(&ledger.shard, arena);
+    for (int block = 0; block < BLOCK_COUNT; block++)
+        ledger.blocks[block] = shard_block(&ledger.shard, (enum block)block, place, arena);
+    return ledger;
 }
 
-/* Full recomputation keeps the input of each block, and all of the one block that is run again. */
-double
-memory_activation_bytes(const struct workload *workload, struct arena *arena)
+static void
+add_saved(struct memory_saved *saved, const struct shard_block *block)
 {
-    const struct arch *arch = workload->arch;
-    double of_block[BLOCK_COUNT], largest = 0, all = 0;
-    for (int block = 0; block < BLOCK_COUNT; block++) {
-        of_block[block] = saved_bytes(workload, (enum block)block, arena);
-        if (operators_is_of_layer((enum block)block))
-            largest = larger(largest, of_block[block]);
+    for (int i = 0; i < STEP_CLASS_COUNT; i++) {
+        saved->bytes[i] += block->saved_bytes[i];
+        saved->sum += block->saved_bytes[i];
     }
-    double ends =
-        of_block[BLOCK_EMBEDDING] + of_block[BLOCK_HEAD] + transient_bytes(workload, arena);
-    if (workload->plan->recompute == RECOMPUTE_FULL)
-        return ends + (double)arch->layers * 2 * operators_input_bytes(workload) + largest;
-    for (int64_t layer = 0; layer < arch->layers; layer++)
-        all += of_block[operators_attention_block(arch, layer)] +
-               of_block[operators_feed_forward_block(arch, layer)];
-    return ends + all;
+}
+
+/* Full recomputation keeps the input of each block; selective what the attention core needs, which
+ * other operators have kept, so not what the core adds. */
+static void
+add_layer_block(const struct ledger *ledger, struct memory_saved *saved,
+                const struct shard_block *block)
+{
+    enum recompute_kind recompute = ledger->shard.workload.plan->recompute;
+    struct shard_block kept = *block;
+    if (recompute == RECOMPUTE_FULL)
+        kept = (struct shard_block){
+            .saved_bytes = {[CLASS_NORM_RESIDUAL] = shard_stream_bytes(&ledger->shard)}};
+    if (recompute == RECOMPUTE_SELECTIVE)
+        kept.saved_bytes[CLASS_ATTENTION_CORE] = 0;
+    add_saved(saved, &kept);
+}
+
+static struct memory_saved
+saved_of(const struct ledger *ledger, int64_t chunk)
+{
+    const struct arch *arch = ledger->shard.workload.arch;
+    struct shard_chunk held = shard_chunk(&ledger->shard, ledger->stage, chunk);
+    struct memory_saved saved = {.sum = 0};
+    for (int64_t i = 0; i < held.layers.count; i++) {
+        int64_t layer = held.layers.first + i;
+        const struct shard_block *blocks = ledger->blocks;
+        add_layer_block(ledger, &saved, &blocks[operators_attention_block(arch, layer)]);
+        add_layer_block(ledger, &saved, &blocks[operators_feed_forward_block(arch, layer)]);
+    }
+    if (held.has_embedding)
+        add_saved(&saved, &ledger->blocks[BLOCK_EMBEDDING]);
+    if (held.has_head)
+        add_saved(&saved, &ledger->blocks[BLOCK_HEAD]);
+    return saved;
+}
+
+struct memory_saved
+memory_saved_of(const struct step_inputs *inputs, int64_t stage, int64_t chunk,
+                struct arena *arena)
+{
+    struct ledger ledger = ledger_new(inputs, arena);
+    ledger.stage = stage;
+    return saved_of(&ledger, chunk);
+}
+
+/* A forward keeps its chunk's activations, the pass with the weights' gradients lets them go. */
+static struct memory_course
+course_of(const struct ledger *ledger)
+{
+    const struct plan *plan = ledger->shard.workload.plan;
+    struct schedule_shape shape = schedule_shape(plan, ledger->inputs->cluster);
+    struct schedule schedule = schedule_of(&shape, ledger->stage, ledger->arena);
+    struct memory_moment *moments =
+        arena_alloc(ledger->arena, (size_t)schedule.count, sizeof *moments);
+    double *saved = arena_alloc(ledger->arena, (size_t)shape.chunks, sizeof *saved), now = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; chunk++)
+        saved[chunk] = saved_of(ledger, chunk).sum;
+    for (int64_t i = 0; i < schedule.count; i++) {
+        const struct schedule_step *step = &schedule.steps[i];
+        if (step->pass == PASS_FORWARD)
+            now += saved[step->chunk];
+        moments[i] = (struct memory_moment){*step, now};
+        if (step->pass == PASS_BACKWARD || step->pass == PASS_WEIGHT_GRADIENT)
+            now -= saved[step->chunk];
+    }
+    return (struct memory_course){moments, schedule.count};
+}
+
+struct memory_course
+memory_course(const struct step_inputs *inputs, int64_t stage, struct arena *arena)
+{
+    struct ledger ledger = ledger_new(inputs, arena);
+    ledger.stage = stage;
+    return course_of(&ledger);
 }
 
 /* X, its product B X, A = X X^T and A A: (m, n) twice and (m, m) twice, in the compute dtype. */
@@ -67,39 +141,153 @@ newton_schulz_bytes(const struct optimizer_share *share, double element_bytes)
     return bytes;
 }
 
-static void
-add_shares(struct memory *memory, const struct optimizer_share *shares, int64_t ranks,
-           double element_bytes)
+/* The largest needs of any of these shares. Gradients of a narrower dtype are widened for the
+ * optimizer, a share at a time. */
+struct share_needs {
+    double state, pieces, workspace;
+};
+
+static struct share_needs
+needs_of(const struct ledger *ledger, const struct tensor_list *tensors, int64_t ranks)
 {
-    for (int64_t i = 0; i < ranks; i++) {
+    const struct plan *plan = ledger->shard.workload.plan;
+    double element_bytes = dtype_bytes(plan->compute_dtype);
+    double widened = plan->gradient_dtype == DTYPE_FP32 ? 0 : dtype_bytes(DTYPE_FP32);
+    const struct optimizer_share *shares =
+        optimizer_shares(tensors, plan, ranks, ledger->arena);
+    struct share_needs most = {0};
+    for (int64_t i = 0; i < ranks && tensors->count > 0; i++) {
         const struct optimizer_share *share = &shares[i];
         int64_t pieces = share->exchange_before_elements + share->exchange_after_elements;
-        memory->optimizer = larger(memory->optimizer, optimizer_state_bytes(share));
-        memory->communication = larger(memory->communication, element_bytes * (double)pieces);
-        memory->workspace =
-            larger(memory->workspace, newton_schulz_bytes(share, element_bytes));
+        double parameters = (double)(share->adamw_parameters + share->muon_parameters);
+        most.state = larger(most.state, optimizer_state_bytes(share) + widened * parameters);
+        most.pieces = larger(most.pieces, element_bytes * (double)pieces);
+        most.workspace = larger(most.workspace, newton_schulz_bytes(share, element_bytes));
     }
+    return most;
+}
+
+static double
+count_elements(const struct tensor_list *tensors)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < tensors->count; i++)
+        sum += (double)tensor_elements(&tensors->items[i]);
+    return sum;
+}
+
+/* The largest layer, or what stands outside of the layers: what ZeRO-3 gathers at once. */
+static double
+largest_unit(const struct tensor_list *tensors)
+{
+    double largest = 0, unit = 0;
+    for (int64_t i = 0; i < tensors->count; i++) {
+        bool is_new = i > 0 && (tensors->items[i].layer != tensors->items[i - 1].layer ||
+                                tensors->items[i].layer < 0);
+        unit = (is_new ? 0 : unit) + (double)tensor_elements(&tensors->items[i]);
+        largest = larger(largest, unit);
+    }
+    return largest;
+}
+
+static void
+add_weights(const struct ledger *ledger, const struct tensor_list *tensors, int64_t ranks,
+            struct memory *memory)
+{
+    const struct plan *plan = ledger->shard.workload.plan;
+    double elements = count_elements(tensors), share = elements / (double)ranks;
+    double weight_bytes = dtype_bytes(plan->compute_dtype);
+    double gradient_bytes = dtype_bytes(plan->gradient_dtype);
+    double unit = fmin(largest_unit(tensors), elements);
+    int gathered = plan->overlaps_parameter_gather ? 2 : 1;
+    struct share_needs needs = needs_of(ledger, tensors, ranks);
+    memory->weights +=
+        weight_bytes *
+        (plan->zero_stage < 3 ? elements : fmin(elements, share + gathered * unit));
+    memory->gradients +=
+        gradient_bytes * (plan->zero_stage < 2 ? elements : fmin(elements, share + unit));
+    memory->optimizer += needs.state;
+    memory->communication += needs.pieces;
+    memory->workspace = larger(memory->workspace, needs.workspace);
+}
+
+/* The fullest moment of the schedule. A block that is run again is there in full meanwhile. */
+static void
+add_activations(const struct ledger *ledger, struct memory *memory)
+{
+    const struct plan *plan = ledger->shard.workload.plan;
+    struct memory_course course = course_of(ledger);
+    double repeated = 0;
+    int64_t kept = 0;
+    for (int block = 0; block < BLOCK_COUNT; block++)
+        if (operators_is_of_layer((enum block)block) && plan->recompute == RECOMPUTE_FULL)
+            repeated = larger(repeated, shard_saved_bytes(&ledger->blocks[block]));
+    for (int64_t i = 0; i < course.count; i++) {
+        const struct memory_moment *moment = &course.moments[i];
+        kept += moment->step.pass == PASS_FORWARD;
+        if (moment->activations > memory->activations) {
+            memory->activations = moment->activations;
+            memory->moment = moment->step;
+            memory->kept_passes = kept;
+        }
+        kept -= moment->step.pass == PASS_BACKWARD || moment->step.pass == PASS_WEIGHT_GRADIENT;
+    }
+    memory->activations += repeated;
+}
+
+/* What goes out to the experts' ranks and what comes in, at once. */
+static double
+all_to_all_bytes(const struct ledger *ledger)
+{
+    const struct shard_block *block = &ledger->blocks[BLOCK_FEED_FORWARD];
+    double bytes = 0;
+    for (int64_t i = 0; i < block->forward.count; i++) {
+        const struct shard_exchange *exchange = block->forward.steps[i].exchange;
+        if (exchange && exchange->kind == COLLECTIVE_ALL_TO_ALL)
+            bytes = larger(bytes, 2 * exchange->bytes);
+    }
+    return bytes;
+}
+
+static struct memory
+memory_of_stage(const struct ledger *ledger)
+{
+    const struct software *software = ledger->shard.workload.software;
+    const struct placement *placement = &ledger->shard.placement;
+    struct shard_tensors tensors = shard_tensors(&ledger->shard, ledger->stage, ledger->arena);
+    struct memory memory = {.runtime = software->runtime_bytes,
+                            .capacity = ledger->inputs->cluster->device->hbm_bytes,
+                            .stage = ledger->stage,
+                            .communication = all_to_all_bytes(ledger)};
+    add_weights(ledger, &tensors.dense, placement->data * placement->context, &memory);
+    add_weights(ledger, &tensors.experts, placement->expert_data, &memory);
+    add_activations(ledger, &memory);
+    double allocated = memory.weights + memory.gradients + memory.optimizer +
+                       memory.activations + memory.communication + memory.workspace;
+    memory.fragmentation = floor(software->fragmentation_fraction * allocated);
+    memory.peak = allocated + memory.fragmentation + memory.runtime;
+    return memory;
+}
+
+const struct memory *
+memory_of_stages(const struct step_inputs *inputs, struct arena *arena)
+{
+    struct ledger ledger = ledger_new(inputs, arena);
+    int64_t stages = inputs->workload.plan->pipeline;
+    struct memory *memories = arena_alloc(arena, (size_t)stages, sizeof *memories);
+    for (ledger.stage = 0; ledger.stage < stages; ledger.stage++)
+        memories[ledger.stage] = memory_of_stage(&ledger);
+    return memories;
 }
 
 struct memory
-memory_of(const struct workload *workload, const struct tensor_list *tensors,
-          const struct cluster *cluster, struct arena *arena)
+memory_of(const struct step_inputs *inputs, struct arena *arena)
 {
-    const struct plan *plan = workload->plan;
-    double parameters = (double)tensors_count(workload->arch, tensors).every;
-    double element_bytes = dtype_bytes(plan->compute_dtype);
-    int64_t ranks = plan_data_degree(plan, cluster);
-    struct memory memory = {.weights = parameters * element_bytes,
-                            .gradients = parameters * dtype_bytes(plan->gradient_dtype),
-                            .activations = memory_activation_bytes(workload, arena),
-                            .runtime = workload->software->runtime_bytes,
-                            .capacity = cluster->device->hbm_bytes};
-    add_shares(&memory, optimizer_shares(tensors, plan, ranks, arena), ranks, element_bytes);
-    double allocated = memory.weights + memory.gradients + memory.optimizer +
-                       memory.activations + memory.communication + memory.workspace;
-    memory.fragmentation = floor(workload->software->fragmentation_fraction * allocated);
-    memory.peak = allocated + memory.fragmentation + memory.runtime;
-    return memory;
+    const struct memory *stages = memory_of_stages(inputs, arena), *most = stages;
+    for (int64_t stage = 1; stage < inputs->workload.plan->pipeline; stage++)
+        if (stages[stage].peak > most->peak)
+            most = &stages[stage];
+    return *most;
 }
 
 void

@@ -18,7 +18,7 @@ memory_with(const char *setting, struct arena *arena)
                                   .setting_count = setting ? 1 : 0};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return memory_of(&run->inputs.workload, run->inputs.tensors, run->inputs.cluster, arena);
+    return memory_of(&run->inputs, arena);
 }
 
 /* 8.840e9 parameters: 2 bytes of weight, 4 of gradient; a share of 8.633e6 has 8 or 12 bytes a

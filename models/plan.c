@@ -1,24 +1,35 @@
-/* How a model is trained: reading and checking a plan. */
+/* How a model is trained: reading a plan. */
 #include "models/plan.h"
 
 #include <stddef.h>
-#include <stdlib.h>
+#include <string.h>
 
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
-static const char *const RECOMPUTE_NAMES[] = {"none", "full", NULL};
+static const char *const RECOMPUTE_NAMES[] = {"none", "selective", "full", NULL};
+static const char *const SCHEDULE_NAMES[] = {"1f1b", "interleaved", "zb_h1",
+                                             "zb_v", "dualpipe",    NULL};
+static const char *const CONTEXT_NAMES[] = {"ring", "all_gather", "ulysses", NULL};
+static const char *const AXIS_NAMES[PLAN_AXIS_COUNT] = {"tp", "cp", "ep", "dp", "pp"};
 
 enum {
-    SIZE_MAX_COUNT = 1 << 30,        /* far above any real degree or batch: catches slips */
-    SEQUENCE_TOKENS_MAX = 1 << 24,   /* 16 M: the longest contexts trained are 1 M */
-    MICROBATCH_TOKENS_MAX = 1 << 28, /* of one rank; keeps every product of sizes in range */
-    MICROBATCHES_MAX = 4096,         /* of one rank and step; all are simulated one by one */
-    RANKS_MAX = 1 << 17,             /* each one's share of the optimizer is priced */
+    SIZE_MAX_COUNT = 1 << 30,      /* far above any real degree or batch: catches slips */
+    SEQUENCE_TOKENS_MAX = 1 << 24, /* 16 M: the longest contexts trained are 1 M */
+    VIRTUAL_STAGES_MAX = 1 << 10,  /* a chunk has at least a layer, and models have fewer */
 };
+static const double BATCH_TOKENS_MAX = 1099511627776; /* 2^40 */
 
 #define PLAN_COUNT(member, flags)                                                              \
     {                                                                                          \
 #member, JSON_FIELD_INTEGER, offsetof(struct plan, member), flags, 1, SIZE_MAX_COUNT,  \
             NULL                                                                               \
+    }
+#define PLAN_FLAG(member, flags)                                                               \
+    {                                                                                          \
+#member, JSON_FIELD_BOOL, offsetof(struct plan, member), flags, 0, 0, NULL             \
+    }
+#define PLAN_CHOICE(member, flags, names)                                                      \
+    {                                                                                          \
+#member, JSON_FIELD_CHOICE, offsetof(struct plan, member), flags, 0, 0, names          \
     }
 
 static const struct json_field FIELDS[] = {
@@ -26,34 +37,127 @@ static const struct json_field FIELDS[] = {
     {"sequence_tokens", JSON_FIELD_INTEGER, offsetof(struct plan, sequence_tokens), 0, 1,
      SEQUENCE_TOKENS_MAX, NULL},
     PLAN_COUNT(microbatch_sequences, 0),
-    PLAN_COUNT(global_batch_sequences, 0),
+    PLAN_COUNT(global_batch_sequences, JSON_OPTIONAL),
+    {"global_batch_tokens", JSON_FIELD_INTEGER, offsetof(struct plan, global_batch_tokens),
+     JSON_OPTIONAL, 1, BATCH_TOKENS_MAX, NULL},
     PLAN_COUNT(tensor, JSON_OPTIONAL),
     PLAN_COUNT(pipeline, JSON_OPTIONAL),
     PLAN_COUNT(context, JSON_OPTIONAL),
     PLAN_COUNT(expert, JSON_OPTIONAL),
+    PLAN_COUNT(expert_tensor, JSON_OPTIONAL),
+    {"rank_order", JSON_FIELD_VALUE, offsetof(struct plan, rank_order), JSON_OPTIONAL, 0, 0,
+     NULL},
+    PLAN_FLAG(is_sequence_parallel, JSON_OPTIONAL),
+    PLAN_FLAG(is_vocabulary_parallel, JSON_OPTIONAL),
+    PLAN_CHOICE(context_exchange, JSON_OPTIONAL, CONTEXT_NAMES),
+    PLAN_CHOICE(schedule, JSON_OPTIONAL, SCHEDULE_NAMES),
+    {"virtual_stages", JSON_FIELD_INTEGER, offsetof(struct plan, virtual_stages), JSON_OPTIONAL,
+     1, VIRTUAL_STAGES_MAX, NULL},
+    {"stage_layers", JSON_FIELD_VALUE, offsetof(struct plan, stage_layers_list), JSON_OPTIONAL,
+     0, 0, NULL},
+    PLAN_FLAG(counts_embedding_as_layer, JSON_OPTIONAL),
+    PLAN_FLAG(counts_head_as_layer, JSON_OPTIONAL),
     {"zero_stage", JSON_FIELD_INTEGER, offsetof(struct plan, zero_stage), 0, 0, 3, NULL},
-    {"compute_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, compute_dtype), 0, 0, 0,
-     dtype_names},
-    {"gradient_dtype", JSON_FIELD_CHOICE, offsetof(struct plan, gradient_dtype), 0, 0, 0,
-     dtype_names},
+    PLAN_COUNT(shard_ranks, JSON_OPTIONAL),
+    PLAN_CHOICE(compute_dtype, 0, dtype_names),
+    PLAN_CHOICE(gradient_dtype, 0, dtype_names),
     PLAN_COUNT(bucket_parameters, 0),
-    {"overlaps_gradient_reduction", JSON_FIELD_BOOL,
-     offsetof(struct plan, overlaps_gradient_reduction), 0, 0, 0, NULL},
-    {"overlaps_parameter_gather", JSON_FIELD_BOOL,
-     offsetof(struct plan, overlaps_parameter_gather), 0, 0, 0, NULL},
-    {"recompute", JSON_FIELD_CHOICE, offsetof(struct plan, recompute), JSON_OPTIONAL, 0, 0,
-     RECOMPUTE_NAMES},
-    {"optimizer", JSON_FIELD_CHOICE, offsetof(struct plan, optimizer), 0, 0, 0,
-     OPTIMIZER_NAMES},
+    PLAN_FLAG(overlaps_gradient_reduction, 0),
+    PLAN_FLAG(overlaps_parameter_gather, 0),
+    PLAN_FLAG(overlaps_tensor_exchange, JSON_OPTIONAL),
+    PLAN_FLAG(overlaps_expert_exchange, JSON_OPTIONAL),
+    PLAN_FLAG(overlaps_pipeline_transfer, JSON_OPTIONAL),
+    PLAN_CHOICE(recompute, JSON_OPTIONAL, RECOMPUTE_NAMES),
+    PLAN_CHOICE(optimizer, 0, OPTIMIZER_NAMES),
+    PLAN_FLAG(clips_gradients, JSON_OPTIONAL),
     {"newton_schulz_steps", JSON_FIELD_INTEGER, offsetof(struct plan, newton_schulz_steps),
      JSON_OPTIONAL, 1, 100, NULL},
-    {"is_newton_schulz_symmetric", JSON_FIELD_BOOL,
-     offsetof(struct plan, is_newton_schulz_symmetric), JSON_OPTIONAL, 0, 0, NULL},
+    PLAN_FLAG(is_newton_schulz_symmetric, JSON_OPTIONAL),
     {"routing", JSON_FIELD_VALUE, offsetof(struct plan, routing_object),
      JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
 };
 static const struct json_object_type TYPE = {"a plan", FIELDS, sizeof FIELDS / sizeof *FIELDS,
                                              NULL};
+
+/* Each axis once, joined by "-". */
+static bool
+parse_order(const char *text, enum plan_axis *order)
+{
+    unsigned seen = 0;
+    for (int place = 0; place < PLAN_AXIS_COUNT; place++) {
+        int axis = 0;
+        while (axis < PLAN_AXIS_COUNT && strncmp(text, AXIS_NAMES[axis], 2) != 0)
+            axis++;
+        char wanted_end = place < PLAN_AXIS_COUNT - 1 ? '-' : '\0';
+        if (axis == PLAN_AXIS_COUNT || seen & 1u << axis || text[2] != wanted_end)
+            return false;
+        seen |= 1u << axis;
+        order[place] = (enum plan_axis)axis;
+        text += 3;
+    }
+    return true;
+}
+
+static bool
+read_order(struct plan *plan, struct error_list *errors)
+{
+    const struct json *value = plan->rank_order;
+    const char *text = "tp-cp-ep-dp-pp";
+    if (value && json_kind(value) != JSON_KIND_STRING)
+        return json_fail(value, errors, "is no text, wanted an order such as \"%s\"", text);
+    if (value)
+        text = json_as_string(value);
+    return parse_order(text, plan->order) ||
+           json_fail(value, errors,
+                     "is \"%.40s\", wanted each of tp, cp, ep, dp and pp once, "
+                     "such as \"tp-cp-ep-dp-pp\"",
+                     text);
+}
+
+/* Only that it is a list of counts; whether it fits the model is for plan_check. */
+static bool
+read_stage_layers(struct plan *plan, struct arena *arena, struct error_list *errors)
+{
+    const struct json *list = plan->stage_layers_list;
+    if (!list)
+        return true;
+    if (json_kind(list) != JSON_KIND_ARRAY || json_count(list) == 0)
+        return json_fail(list, errors,
+                         "is no list, wanted the layers of each stage, such as "
+                         "[11, 10, 10, 9]");
+    int64_t *layers = arena_alloc(arena, json_count(list), sizeof *layers);
+    for (size_t i = 0; i < json_count(list); i++) {
+        const struct json *one = json_element(list, i);
+        if (json_kind(one) != JSON_KIND_INTEGER || json_as_integer(one) < 0 ||
+            json_as_integer(one) > SIZE_MAX_COUNT)
+            return json_fail(one, errors, "is no number of layers");
+        layers[i] = json_as_integer(one);
+    }
+    plan->stage_layers = layers;
+    return true;
+}
+
+static bool
+read_batch(struct plan *plan, const struct json *object, struct error_list *errors)
+{
+    int64_t sequences = plan->global_batch_sequences, tokens = plan->global_batch_tokens;
+    if ((sequences > 0) == (tokens > 0))
+        return json_fail(object, errors,
+                         "wanted either \"global_batch_sequences\" or "
+                         "\"global_batch_tokens\"");
+    if (tokens == 0)
+        return true;
+    if (tokens % plan->sequence_tokens != 0) {
+        int64_t below = tokens / plan->sequence_tokens * plan->sequence_tokens;
+        return json_fail(json_member(object, "global_batch_tokens"), errors,
+                         "%lld is not a multiple of the %lld tokens of a sequence, the nearest "
+                         "that is: %lld",
+                         (long long)tokens, (long long)plan->sequence_tokens,
+                         (long long)(below > 0 ? below : plan->sequence_tokens));
+    }
+    plan->global_batch_sequences = tokens / plan->sequence_tokens;
+    return true;
+}
 
 const struct plan *
 plan_read(const struct json *object, struct arena *arena, struct error_list *errors)
@@ -63,15 +167,26 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
                           .pipeline = 1,
                           .context = 1,
                           .expert = 1,
+                          .virtual_stages = 1,
+                          .is_sequence_parallel = true,
+                          .is_vocabulary_parallel = true,
+                          .overlaps_tensor_exchange = true,
+                          .overlaps_pipeline_transfer = true,
+                          .clips_gradients = true,
                           .newton_schulz_steps = 5, /* Muon's own default, Jordan 2024 */
                           .is_newton_schulz_symmetric = false};
     if (!json_read_object(object, &TYPE, plan, errors))
         return NULL;
+    bool is_right = read_order(plan, errors);
+    is_right = read_stage_layers(plan, arena, errors) && is_right;
+    is_right = read_batch(plan, object, errors) && is_right;
     if (plan->routing_object) {
         plan->routing = routing_read(plan->routing_object, arena, errors);
-        return plan->routing ? plan : NULL;
+        is_right = plan->routing && is_right;
     }
-    return plan;
+    if (plan->expert_tensor == 0)
+        plan->expert_tensor = plan->tensor;
+    return is_right ? plan : NULL;
 }
 
 int64_t
@@ -99,179 +214,38 @@ plan_step_tokens(const struct plan *plan)
     return plan->global_batch_sequences * plan->sequence_tokens;
 }
 
-/* The divisor of `whole` nearest to `wanted`: what a message can offer instead. */
-static int64_t
-nearest_divisor(int64_t whole, int64_t wanted)
+int64_t
+plan_chunks(const struct plan *plan)
 {
-    int64_t best = 1;
-    for (int64_t divisor = 1; divisor * divisor <= whole; divisor++) {
-        const int64_t pair[] = {divisor, whole / divisor};
-        for (int i = 0; whole % divisor == 0 && i < 2; i++)
-            if (llabs(pair[i] - wanted) < llabs(best - wanted))
-                best = pair[i];
+    if (plan->schedule == SCHEDULE_INTERLEAVED)
+        return plan->virtual_stages;
+    return plan->schedule == SCHEDULE_ZB_V || plan->schedule == SCHEDULE_DUALPIPE ? 2 : 1;
+}
+
+int64_t
+plan_virtual_stages(const struct plan *plan)
+{
+    bool is_twice = plan->schedule == SCHEDULE_DUALPIPE;
+    return plan->pipeline * (is_twice ? 1 : plan_chunks(plan));
+}
+
+/* Even, embedding and head counted as a layer each where the plan says so (Megatron-LM's
+ * --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split). */
+struct layer_span
+plan_layers(const struct plan *plan, const struct arch *arch, int64_t virtual_stage)
+{
+    struct layer_span span = {0, arch->layers};
+    int64_t stages = plan_virtual_stages(plan), first = plan->counts_embedding_as_layer,
+            last = plan->counts_head_as_layer;
+    if (plan->stage_layers) {
+        for (int64_t i = 0; i < virtual_stage; i++)
+            span.first += plan->stage_layers[i];
+        span.count = plan->stage_layers[virtual_stage];
+    } else if (stages > 1) {
+        int64_t each = (arch->layers + first + last) / stages;
+        span.first = virtual_stage == 0 ? 0 : virtual_stage * each - first;
+        span.count =
+            each - (virtual_stage == 0 ? first : 0) - (virtual_stage == stages - 1 ? last : 0);
     }
-    return best;
-}
-
-struct degree {
-    const char *key;
-    int64_t value;
-    int64_t whole;    /* what it must divide */
-    const char *noun; /* "experts" */
-};
-
-/* The place of a key in the plan's file, the file itself where the key is left to its default.
- */
-static const struct json *
-place_of(const struct json *object, const char *key)
-{
-    const struct json *value = json_member(object, key);
-    return value ? value : object;
-}
-
-static bool
-check_degree(const struct degree *degree, const struct json *object, const struct arch *arch,
-             struct error_list *errors)
-{
-    const struct json *place = place_of(object, degree->key);
-    if (degree->whole % degree->value != 0)
-        return json_fail(
-            place, errors,
-            "%lld does not divide the %lld %s of %s, the nearest that does is %lld",
-            (long long)degree->value, (long long)degree->whole, degree->noun, arch->name,
-            (long long)nearest_divisor(degree->whole, degree->value));
-    if (degree->value != 1)
-        return error_add(errors, ERROR_INFEASIBLE, json_where(place),
-                         "%s parallelism of %lld is not supported by this version, wanted 1",
-                         degree->key, (long long)degree->value);
-    return true;
-}
-
-static bool
-check_degrees(const struct plan *plan, const struct json *object, const struct arch *arch,
-              struct error_list *errors)
-{
-    const struct degree degrees[] = {
-        {"tensor", plan->tensor, arch->query_heads, "query heads"},
-        {"pipeline", plan->pipeline, arch->layers, "layers"},
-        {"context", plan->context, plan->sequence_tokens, "tokens of a sequence"},
-        {"expert", plan->expert, arch->experts > 0 ? arch->experts : 1, "experts"},
-    };
-    int faults_before = errors->count;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        check_degree(&degrees[i], object, arch, errors);
-    return errors->count == faults_before;
-}
-
-static bool
-check_batch(const struct plan *plan, const struct json *object, const struct cluster *cluster,
-            struct error_list *errors)
-{
-    const struct json *place = place_of(object, "global_batch_sequences");
-    long long data = plan_data_degree(plan, cluster);
-    long long share = plan->microbatch_sequences * data;
-    long long batch = plan->global_batch_sequences;
-    long long below = batch / share * share;
-    long long nearest = below > 0 && batch - below < share / 2 ? below : below + share;
-    if (batch % share != 0)
-        return json_fail(
-            place, errors,
-            "%lld is not a multiple of %lld (microbatch %lld x data parallel %lld), "
-            "the nearest that is: %lld",
-            batch, share, (long long)plan->microbatch_sequences, data, nearest);
-    if (batch / share > MICROBATCHES_MAX)
-        return error_add(
-            errors, ERROR_INFEASIBLE, json_where(place),
-            "%lld sequences are %lld microbatches a rank, at most %d are simulated", batch,
-            batch / share, MICROBATCHES_MAX);
-    return true;
-}
-
-/* Degrees that divide their model still have to divide the cluster. */
-static bool
-check_ranks(const struct plan *plan, const struct json *object, const struct cluster *cluster,
-            struct error_list *errors)
-{
-    if (cluster_gpus(cluster) > RANKS_MAX)
-        return error_add(errors, ERROR_INFEASIBLE, json_file_name(object),
-                         "%s has %lld GPUs, at most %d are supported by this version",
-                         cluster->name, (long long)cluster_gpus(cluster), RANKS_MAX);
-    if (cluster_gpus(cluster) % (plan->tensor * plan->pipeline * plan->context) == 0)
-        return check_batch(plan, object, cluster, errors);
-    return json_fail(object, errors,
-                     "tensor %lld x pipeline %lld x context %lld does not divide the %lld GPUs "
-                     "of %s",
-                     (long long)plan->tensor, (long long)plan->pipeline,
-                     (long long)plan->context, (long long)cluster_gpus(cluster), cluster->name);
-}
-
-/* Narrower dtypes need casts and scales that the operators do not have yet. */
-static bool
-is_whole_model_dtype(enum dtype dtype)
-{
-    return dtype == DTYPE_FP32 || dtype == DTYPE_TF32 || dtype == DTYPE_BF16 ||
-           dtype == DTYPE_FP16;
-}
-
-static bool
-check_dtypes(const struct plan *plan, const struct json *object, const struct cluster *cluster,
-             struct error_list *errors)
-{
-    const struct device *device = cluster->device;
-    if (!is_whole_model_dtype(plan->compute_dtype))
-        return error_add(
-            errors, ERROR_INFEASIBLE, json_where(place_of(object, "compute_dtype")),
-            "a step in %s is not supported by this version, wanted fp32, tf32, bf16 "
-            "or fp16",
-            dtype_name(plan->compute_dtype));
-    if (device->peak_flop_per_s[plan->compute_dtype] <= 0)
-        return json_fail(place_of(object, "compute_dtype"), errors, "%s is no dtype of %s",
-                         dtype_name(plan->compute_dtype), device->name);
-    if (plan->gradient_dtype != DTYPE_FP32 && plan->gradient_dtype != plan->compute_dtype)
-        return json_fail(place_of(object, "gradient_dtype"), errors,
-                         "is %s, wanted fp32 or the compute dtype %s",
-                         dtype_name(plan->gradient_dtype), dtype_name(plan->compute_dtype));
-    return true;
-}
-
-static bool
-check_zero_stage(const struct plan *plan, const struct json *object, struct error_list *errors)
-{
-    return plan->zero_stage <= 1 ||
-           error_add(errors, ERROR_INFEASIBLE, json_where(place_of(object, "zero_stage")),
-                     "ZeRO-%lld is not supported by this version, wanted 0 or 1",
-                     (long long)plan->zero_stage);
-}
-
-/* What goes beyond the model, or is too large. */
-static bool
-check_model(const struct plan *plan, const struct json *object, const struct arch *arch,
-            struct error_list *errors)
-{
-    if (arch->context_max > 0 && plan->sequence_tokens > arch->context_max)
-        return json_fail(place_of(object, "sequence_tokens"), errors,
-                         "%lld is more than the %lld positions that %s was made for",
-                         (long long)plan->sequence_tokens, (long long)arch->context_max,
-                         arch->name);
-    if (plan->microbatch_sequences > MICROBATCH_TOKENS_MAX / plan->sequence_tokens)
-        return json_fail(place_of(object, "microbatch_sequences"), errors,
-                         "%lld sequences of %lld tokens are more than %d tokens a microbatch",
-                         (long long)plan->microbatch_sequences,
-                         (long long)plan->sequence_tokens, MICROBATCH_TOKENS_MAX);
-    if (plan->routing)
-        return routing_check(plan->routing, plan->routing_object, arch->experts, errors);
-    return true;
-}
-
-bool
-plan_check(const struct plan *plan, const struct json *object, const struct arch *arch,
-           const struct cluster *cluster, struct error_list *errors)
-{
-    int faults_before = errors->count;
-    if (check_degrees(plan, object, arch, errors))
-        check_ranks(plan, object, cluster, errors);
-    check_zero_stage(plan, object, errors);
-    check_dtypes(plan, object, cluster, errors);
-    check_model(plan, object, arch, errors);
-    return errors->count == faults_before;
+    return span;
 }

@@ -1,4 +1,5 @@
-/* How a model is trained: batch, degrees of parallelism, sharding, optimizer, overlap. */
+/* How a model is trained: batch, degrees of parallelism, schedule, sharding, optimizer, overlap.
+ */
 #ifndef MODELS_PLAN_H
 #define MODELS_PLAN_H
 
@@ -10,30 +11,77 @@
 #include "models/routing.h"
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_MUON };
+
 enum recompute_kind {
-    RECOMPUTE_NONE, /* every activation that backward needs is kept */
+    RECOMPUTE_NONE,      /* every activation that backward needs is kept */
+    RECOMPUTE_SELECTIVE, /* the attention core keeps its inputs only and runs again */
     RECOMPUTE_FULL, /* a block keeps its input only and runs forward again before backward */
 };
+
+/* What ranks are numbered along. Both layouts of models/placement.h follow one order: the tensor
+ * and data axes of the experts stand where those of the dense layers do. */
+enum plan_axis {
+    AXIS_TENSOR,
+    AXIS_CONTEXT,
+    AXIS_EXPERT,
+    AXIS_DATA,
+    AXIS_PIPELINE,
+    PLAN_AXIS_COUNT
+};
+
+/* The order of a stage's passes: models/schedule.h. */
+enum schedule_kind {
+    SCHEDULE_1F1B,
+    SCHEDULE_INTERLEAVED,
+    SCHEDULE_ZB_H1,
+    SCHEDULE_ZB_V,
+    SCHEDULE_DUALPIPE,
+};
+
+/* How the ranks that share a sequence see each other's keys and values. */
+enum context_exchange { CONTEXT_RING, CONTEXT_ALL_GATHER, CONTEXT_ULYSSES };
 
 struct plan {
     const char *name;
     int64_t sequence_tokens;
     int64_t microbatch_sequences;   /* of one rank, run through the model at once */
     int64_t global_batch_sequences; /* of all ranks, one optimizer step */
+    int64_t global_batch_tokens;    /* the same in tokens; 0: given in sequences */
 
-    /* Degrees; data = GPUs / (tensor x pipeline x context). This version lowers data
-     * parallelism: the others are checked against model and cluster and must be 1. */
+    /* Degrees; data = GPUs / (tensor x pipeline x context), expert data = GPUs /
+     * (expert_tensor x expert x pipeline). */
     int64_t tensor, pipeline, context, expert;
+    int64_t expert_tensor;         /* 0 in the file: as tensor */
+    const struct json *rank_order; /* "tp-cp-ep-dp-pp", fastest first; NULL: that, Megatron's */
+    enum plan_axis order[PLAN_AXIS_COUNT];
+    bool is_sequence_parallel;   /* norms and residual split along the sequence over the tensor
+                                    ranks (arXiv 2205.05198); else all-reduced, each has all */
+    bool is_vocabulary_parallel; /* embedding and head split over the tensor ranks */
+    enum context_exchange context_exchange;
 
-    int64_t zero_stage;        /* 0: replicated optimizer; 1: sharded over the data ranks */
+    enum schedule_kind schedule;
+    int64_t virtual_stages; /* interleaved: chunks of layers that each stage holds */
+    const struct json *stage_layers_list; /* layers of each chunk in order of the model */
+    const int64_t *stage_layers;          /* pipeline x chunks of them; NULL: even */
+    bool counts_embedding_as_layer;       /* first stage one layer less */
+    bool counts_head_as_layer;            /* last stage one layer less */
+
+    int64_t zero_stage;        /* what is sharded over the data ranks; 0: nothing; 1: the
+                                  optimizer; 2: gradients too; 3: weights too */
+    int64_t shard_ranks;       /* data ranks that a shard is spread over; 0: all (hybrid
+                                  sharding replicates the rest) */
     enum dtype compute_dtype;  /* weights and activations */
     enum dtype gradient_dtype; /* accumulated and reduced in this */
     int64_t bucket_parameters; /* gradients reduced (weights gathered) together */
     bool overlaps_gradient_reduction;
     bool overlaps_parameter_gather;
+    bool overlaps_tensor_exchange;   /* backward's, with the weight gradient beside it */
+    bool overlaps_expert_exchange;   /* one microbatch's with another's computing */
+    bool overlaps_pipeline_transfer; /* received before the stage is ready for it */
     enum recompute_kind recompute;
 
     enum optimizer_kind optimizer;
+    bool clips_gradients; /* to a norm over all ranks, before the optimizer */
     int64_t newton_schulz_steps;
     bool is_newton_schulz_symmetric; /* the two symmetric products as triangles */
 
@@ -53,9 +101,22 @@ bool plan_check(const struct plan *plan, const struct json *object, const struct
 int64_t plan_data_degree(const struct plan *plan, const struct cluster *cluster);
 /* Microbatches that a rank runs in one step; plan_check has made sure that it is whole. */
 int64_t plan_microbatches(const struct plan *plan, const struct cluster *cluster);
-/* Tokens of one microbatch of one rank. */
+/* Tokens of one microbatch, of all ranks that share it. */
 int64_t plan_microbatch_tokens(const struct plan *plan);
 /* Tokens of one step of all ranks. */
 int64_t plan_step_tokens(const struct plan *plan);
+
+/* Chunks of layers that a rank holds: 1, or more where the schedule asks for it. */
+int64_t plan_chunks(const struct plan *plan);
+/* Pieces that the model is cut into, one behind the other. DualPipe's ranks hold two of them
+ * each, every piece twice. */
+int64_t plan_virtual_stages(const struct plan *plan);
+
+/* The layers of one such piece. */
+struct layer_span {
+    int64_t first, count;
+};
+struct layer_span plan_layers(const struct plan *plan, const struct arch *arch,
+                              int64_t virtual_stage);
 
 #endif

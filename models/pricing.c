@@ -71,54 +71,187 @@ pricing_pass(const struct pricing *pricing, const struct pricing_pass *pass)
     return pricing_kernel(pricing, pass->name, pass->spent_on, &kernel);
 }
 
-/* Appends the kernels of one operator; false after a fault. */
-static bool
-price_operations(const struct pricing *pricing, const struct operation *operations, int count,
-                 struct priced_block *out)
+static enum step_lane
+lane_of(enum peers peers)
 {
-    for (int i = 0; i < count; i++) {
-        const struct operation *operation = &operations[i];
-        const struct step_work *work =
-            pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
-        if (!work)
-            return false;
-        const struct kernel *kernel = &operation->kernel;
-        bool is_elementwise = kernel->kind == KERNEL_ELEMENTWISE;
-        out->launches += is_elementwise ? kernel->elementwise.launches : 1;
-        out->items[out->count++] = work;
+    switch (peers) {
+    case PEERS_TENSOR:
+        return LANE_TENSOR;
+    case PEERS_CONTEXT:
+        return LANE_CONTEXT;
+    case PEERS_EXPERT:
+    case PEERS_EXPERT_TENSOR:
+        return LANE_EXPERT;
+    case PEERS_DATA:
+    case PEERS_EXPERT_DATA:
+    case PEERS_ENDS:
+    case PEERS_ALL:
+    case PEERS_COUNT:
+        break;
     }
+    return LANE_DATA;
+}
+
+static const struct step_work *
+price_exchange(const struct pricing *pricing, const struct placement *placement,
+               const struct shard_exchange *exchange)
+{
+    struct collective collective = {.kind = exchange->kind,
+                                    .dtype = exchange->dtype,
+                                    .group = placement_group(placement, exchange->peers, 0),
+                                    .bytes = exchange->bytes};
+    collective.ranks = placement_group_ranks(placement, exchange->peers);
+    return pricing_collective(pricing, exchange->name, exchange->spent_on, &collective);
+}
+
+static bool
+price_step(const struct pricing *pricing, const struct placement *placement,
+           const struct shard_step *step, struct priced_step *out)
+{
+    if (step->exchange) {
+        out->lane = lane_of(step->exchange->peers);
+        out->peers = step->exchange->peers;
+        out->work = price_exchange(pricing, placement, step->exchange);
+    } else {
+        const struct operation *operation = step->operation;
+        out->lane = LANE_COMPUTE;
+        out->work =
+            pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
+    }
+    return out->work != NULL;
+}
+
+/* A list of a block with its prices, before it is cut into passes. */
+struct priced_source {
+    struct shard_list list;
+    struct priced_step *prices; /* of each step */
+};
+
+static bool
+price_source(const struct pricing *pricing, const struct placement *placement,
+             struct priced_source *source)
+{
+    source->prices =
+        arena_alloc(pricing->arena, (size_t)source->list.count, sizeof *source->prices);
+    for (int64_t i = 0; i < source->list.count; i++)
+        if (!price_step(pricing, placement, &source->list.steps[i], &source->prices[i]))
+            return false;
     return true;
 }
 
+/* Which steps of a list a pass takes. */
+enum selection { SELECT_ALL, SELECT_CORE, SELECT_INPUT_GRADIENTS, SELECT_WEIGHT_GRADIENTS };
+
 static bool
-price_direction(const struct pricing *pricing, const struct operator_list *list,
-                enum direction direction, struct priced_block *out)
+is_selected(const struct shard_step *step, enum selection selection)
 {
-    bool is_priced = true;
-    for (int64_t i = 0; i < list->count && is_priced; i++) {
-        if (direction == DIRECTION_FORWARD) {
-            const struct model_operator *item = &list->items[i];
-            is_priced = price_operations(pricing, item->forward, item->forward_count, out);
-        } else {
-            const struct model_operator *item = &list->items[list->count - 1 - i];
-            is_priced = price_operations(pricing, item->backward, item->backward_count, out);
-        }
+    switch (selection) {
+    case SELECT_ALL:
+        return true;
+    case SELECT_CORE:
+        return step->is_core;
+    case SELECT_INPUT_GRADIENTS:
+        return !step->is_weight_gradient;
+    case SELECT_WEIGHT_GRADIENTS:
+        return step->is_weight_gradient;
     }
-    return is_priced;
+    return false;
 }
 
-/* With full recomputation a layer's block runs forward again before its backward. */
-bool
-pricing_block(const struct pricing *pricing, enum block block, enum direction direction,
-              struct priced_block *out)
+static int64_t
+launches_of(const struct step_work *work)
 {
-    const struct workload *workload = &pricing->inputs->workload;
-    struct operator_list list = operators_of(workload, block, pricing->arena);
-    bool is_repeated = direction == DIRECTION_BACKWARD && operators_is_of_layer(block) &&
-                       workload->plan->recompute == RECOMPUTE_FULL;
-    size_t room = (size_t)list.count * 2 * OPERATOR_KERNELS_MAX;
-    *out = (struct priced_block){arena_alloc(pricing->arena, room, sizeof *out->items), 0, 0};
-    if (is_repeated && !price_direction(pricing, &list, DIRECTION_FORWARD, out))
-        return false;
-    return price_direction(pricing, &list, direction, out);
+    bool is_pass = work->kernel && work->kernel->kind == KERNEL_ELEMENTWISE;
+    return is_pass ? work->kernel->elementwise.launches : 1;
+}
+
+/* A pass that is being put together. */
+struct pass_writer {
+    struct priced_step *steps;
+    int64_t count, launches;
+};
+
+/* Steps [begin, end) of a source that are selected. An exchange is waited for by the first
+ * selected step that is not beside it. */
+static void
+take_steps(struct pass_writer *writer, const struct priced_source *source, int64_t begin,
+           int64_t end, enum selection selection)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const struct shard_step *step = &source->list.steps[i];
+        if (!is_selected(step, selection))
+            continue;
+        int64_t needed_at = writer->count + 1;
+        for (int64_t j = i + 1; j <= i + step->beside && j < end; j++)
+            needed_at += is_selected(&source->list.steps[j], selection);
+        writer->launches += launches_of(source->prices[i].work);
+        writer->steps[writer->count] = source->prices[i];
+        writer->steps[writer->count++].needed_at = needed_at;
+    }
+}
+
+static int64_t
+find_core(const struct shard_list *list)
+{
+    int64_t i = 0;
+    while (i < list->count && !list->steps[i].is_core)
+        i++;
+    return i;
+}
+
+/* With full recomputation a layer's block runs forward again before its backward, with the
+ * selective one its attention core does. */
+static void
+write_backward(struct pass_writer *writer, const struct priced_source sources[2],
+               enum recompute_kind recompute, enum selection selection)
+{
+    const struct priced_source *forward = &sources[0], *backward = &sources[1];
+    int64_t core = find_core(&backward->list), end = backward->list.count;
+    if (recompute == RECOMPUTE_FULL)
+        take_steps(writer, forward, 0, forward->list.count, SELECT_ALL);
+    take_steps(writer, backward, 0, core, selection);
+    if (recompute == RECOMPUTE_SELECTIVE && core < end)
+        take_steps(writer, forward, 0, forward->list.count, SELECT_CORE);
+    take_steps(writer, backward, core, end, selection);
+}
+
+static struct priced_list
+write_pass(const struct pricing *pricing, const struct priced_source sources[2],
+           enum pass_kind pass, enum recompute_kind recompute)
+{
+    size_t room = (size_t)(sources[0].list.count + sources[1].list.count);
+    struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0};
+    switch (pass) {
+    case PASS_FORWARD:
+        take_steps(&writer, &sources[0], 0, sources[0].list.count, SELECT_ALL);
+        break;
+    case PASS_BACKWARD:
+        write_backward(&writer, sources, recompute, SELECT_ALL);
+        break;
+    case PASS_INPUT_GRADIENT:
+        write_backward(&writer, sources, recompute, SELECT_INPUT_GRADIENTS);
+        break;
+    case PASS_WEIGHT_GRADIENT:
+        take_steps(&writer, &sources[1], 0, sources[1].list.count, SELECT_WEIGHT_GRADIENTS);
+        break;
+    }
+    return (struct priced_list){writer.steps, writer.count,
+                                pricing_host(pricing, writer.launches)};
+}
+
+const struct priced_block *
+pricing_block(const struct pricing *pricing, const struct shard *shard, enum block block,
+              int64_t expert_place)
+{
+    struct shard_block split = shard_block(shard, block, expert_place, pricing->arena);
+    struct priced_source sources[2] = {{.list = split.forward}, {.list = split.backward}};
+    bool is_layer = operators_is_of_layer(block);
+    enum recompute_kind recompute = is_layer ? shard->workload.plan->recompute : RECOMPUTE_NONE;
+    struct priced_block *out = arena_alloc(pricing->arena, 1, sizeof *out);
+    for (int i = 0; i < 2; i++)
+        if (!price_source(pricing, &shard->placement, &sources[i]))
+            return NULL;
+    for (int pass = 0; pass < PASS_KINDS; pass++)
+        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, recompute);
+    return out;
 }

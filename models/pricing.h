@@ -3,6 +3,7 @@
 #define MODELS_PRICING_H
 
 #include "models/program.h"
+#include "models/schedule.h"
 
 struct pricing {
     const struct step_inputs *inputs;
@@ -30,17 +31,35 @@ struct pricing_pass {
 const struct step_work *pricing_pass(const struct pricing *pricing,
                                      const struct pricing_pass *pass);
 
-/* The block's kernels of one direction, priced, in the order they run. */
-struct priced_block {
-    const struct step_work **items;
-    int64_t count;
-    int64_t launches;
+/* A kernel, or an exchange on a lane of its own. */
+struct priced_step {
+    const struct step_work *work;
+    enum step_lane lane;
+    enum peers peers;  /* of an exchange */
+    int64_t needed_at; /* of an exchange: the step of the list that waits for it; the list's
+                          length: who comes behind the list */
 };
-bool pricing_block(const struct pricing *pricing, enum block block, enum direction direction,
-                   struct priced_block *out);
 
-/* The optimizer's work of every data rank: fills the program's ranks, shares, slowest_rank and
- * owners_max, which are 0 before. */
-bool pricing_shares(const struct pricing *pricing, struct program *program);
+struct priced_list {
+    const struct priced_step *steps; /* in the order they run */
+    int64_t count;
+    const struct step_work *launches; /* on the host */
+};
+
+enum { PASS_KINDS = PASS_WEIGHT_GRADIENT + 1 };
+
+/* A block, priced for each kind of pass. */
+struct priced_block {
+    struct priced_list passes[PASS_KINDS];
+};
+
+const struct priced_block *pricing_block(const struct pricing *pricing,
+                                         const struct shard *shard, enum block block,
+                                         int64_t expert_place);
+
+/* The optimizer's work of every stage and data rank: fills the program's shares, data_ranks and
+ * owners_max (0 before), and the slowest_rank of its kinds. */
+bool pricing_shares(const struct pricing *pricing, const struct shard *shard,
+                    struct program *program, struct rank_program *kinds);
 
 #endif

@@ -58,21 +58,27 @@ price_newton_schulz(const struct pricing *pricing, struct matrix_prices *prices,
     return sum;
 }
 
+/* A data rank's share, and the ranks on whose pieces its own borders. */
+struct owner {
+    const struct optimizer_share *share;
+    int64_t rank, before, after;
+};
+
 /* Pieces go to the neighbours on both sides at once; the slower side counts. */
 static const struct step_work *
-price_exchange(const struct pricing *pricing, const struct optimizer_share *share, int64_t rank)
+price_pieces(const struct pricing *pricing, const struct owner *owner)
 {
     enum dtype dtype = pricing->inputs->workload.plan->compute_dtype;
-    const int64_t elements[] = {share->exchange_before_elements,
-                                share->exchange_after_elements};
-    const int64_t neighbours[] = {rank - 1, rank + 1};
+    const int64_t elements[] = {owner->share->exchange_before_elements,
+                                owner->share->exchange_after_elements};
+    const int64_t neighbours[] = {owner->before, owner->after};
     const struct step_work *slowest = NULL;
     for (int side = 0; side < 2; side++) {
         struct collective collective = {.kind = COLLECTIVE_SEND_RECV,
                                         .dtype = dtype,
                                         .ranks = 2,
                                         .bytes = dtype_bytes(dtype) * (double)elements[side],
-                                        .from = rank,
+                                        .from = owner->rank,
                                         .to = neighbours[side]};
         if (elements[side] == 0)
             continue;
@@ -118,8 +124,9 @@ newton_schulz_launches(const struct pricing *pricing, const struct optimizer_sha
  * AdamW, Newton-Schulz, update. */
 static bool
 price_share(const struct pricing *pricing, struct matrix_prices *prices,
-            const struct optimizer_share *share, int64_t rank, const struct step_work **out)
+            const struct owner *owner, const struct step_work **out)
 {
+    const struct optimizer_share *share = owner->share;
     const struct workload *workload = &pricing->inputs->workload;
     double fp32 = dtype_bytes(DTYPE_FP32), narrow = dtype_bytes(workload->plan->compute_dtype);
     double gradient = dtype_bytes(workload->plan->gradient_dtype);
@@ -135,7 +142,7 @@ price_share(const struct pricing *pricing, struct matrix_prices *prices,
     out[SHARE_LAUNCHES] =
         pricing_host(pricing, 3 * launches + newton_schulz_launches(pricing, share));
     out[SHARE_MOMENTUM] = pricing_pass(pricing, &momentum);
-    out[SHARE_EXCHANGE] = price_exchange(pricing, share, rank);
+    out[SHARE_EXCHANGE] = price_pieces(pricing, owner);
     out[SHARE_ADAMW] = price_adamw(pricing, share);
     out[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, share);
     out[SHARE_UPDATE] = pricing_pass(pricing, &update);
@@ -156,25 +163,97 @@ busy_s(const struct step_work *const *works)
            works[SHARE_NEWTON_SCHULZ]->work_s + works[SHARE_UPDATE]->work_s;
 }
 
-bool
-pricing_shares(const struct pricing *pricing, struct program *program)
+/* Of dense weights and of experts together. */
+static struct optimizer_share
+join(const struct optimizer_share *a, const struct optimizer_share *b)
 {
-    const struct step_inputs *inputs = pricing->inputs;
-    const struct plan *plan = inputs->workload.plan;
-    struct matrix_prices prices = {.count = 0};
-    program->ranks = plan_data_degree(plan, inputs->cluster);
-    const struct optimizer_share *shares =
-        optimizer_shares(inputs->tensors, plan, program->ranks, pricing->arena);
-    const struct step_work *(*works)[SHARE_STAGE_COUNT] =
-        arena_alloc(pricing->arena, (size_t)program->ranks, sizeof *works);
-    for (int64_t rank = 0; rank < program->ranks; rank++) {
-        if (!price_share(pricing, &prices, &shares[rank], rank, works[rank]))
-            return false;
-        if (busy_s(works[rank]) > busy_s(works[program->slowest_rank]))
-            program->slowest_rank = rank;
-        if (shares[rank].owners_max > program->owners_max)
-            program->owners_max = shares[rank].owners_max;
+    struct optimizer_share sum = *a;
+    sum.adamw_parameters += b->adamw_parameters;
+    sum.muon_parameters += b->muon_parameters;
+    sum.tensors += b->tensors;
+    for (int i = 0; i < b->matrix_sizes && sum.matrix_sizes < OPTIMIZER_SIZES_MAX; i++)
+        sum.matrices[sum.matrix_sizes++] = b->matrices[i];
+    sum.exchange_before_elements += b->exchange_before_elements;
+    sum.exchange_after_elements += b->exchange_after_elements;
+    if (b->owners_max > sum.owners_max)
+        sum.owners_max = b->owners_max;
+    return sum;
+}
+
+/* The rank of that stage which is the index-th among its data ranks. */
+static int64_t
+data_rank(const struct placement *placement, int64_t stage, int64_t index)
+{
+    int64_t count = placement->data * placement->context;
+    struct rank_place place = {.pipeline = stage};
+    index = (index + count) % count;
+    place.data = index / placement->context;
+    place.context = index % placement->context;
+    return placement_rank(placement, &place);
+}
+
+/* Shares of the data ranks of a stage. */
+static const struct optimizer_share *
+stage_shares(const struct pricing *pricing, const struct shard *shard, int64_t stage)
+{
+    struct arena *arena = pricing->arena;
+    const struct placement *placement = &shard->placement;
+    const struct plan *plan = shard->workload.plan;
+    int64_t count = placement->data * placement->context;
+    struct shard_tensors tensors = shard_tensors(shard, stage, arena);
+    const struct optimizer_share *dense = optimizer_shares(&tensors.dense, plan, count, arena);
+    if (tensors.experts.count == 0)
+        return dense;
+    const struct optimizer_share *experts =
+        optimizer_shares(&tensors.experts, plan, placement->expert_data, arena);
+    struct optimizer_share *both = arena_alloc(arena, (size_t)count, sizeof *both);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rank = data_rank(placement, stage, i);
+        both[i] = join(&dense[i], &experts[placement_at(placement, rank).expert_data]);
     }
+    return both;
+}
+
+/* Of each kind of rank the lowest of those that take longest. */
+static void
+find_slowest(const struct program *program, struct rank_program *kinds)
+{
+    const struct placement *placement = &program->placement;
+    for (int64_t stage = 0; stage < placement->pipeline; stage++) {
+        const struct step_work *(*works)[SHARE_STAGE_COUNT] =
+            &program->shares[stage * program->data_ranks];
+        for (int64_t i = 0; i < program->data_ranks; i++) {
+            int64_t rank = data_rank(placement, stage, i);
+            struct rank_program *kind = &kinds[program_kind(program, rank) - program->kinds];
+            struct rank_place best = placement_at(placement, kind->slowest_rank);
+            if (busy_s(works[i]) > busy_s(works[best.data * placement->context + best.context]))
+                kind->slowest_rank = rank;
+        }
+    }
+}
+
+bool
+pricing_shares(const struct pricing *pricing, const struct shard *shard,
+               struct program *program, struct rank_program *kinds)
+{
+    const struct placement *placement = &shard->placement;
+    struct matrix_prices prices = {.count = 0};
+    program->data_ranks = placement->data * placement->context;
+    const struct step_work *(*works)[SHARE_STAGE_COUNT] = arena_alloc(
+        pricing->arena, (size_t)(placement->pipeline * program->data_ranks), sizeof *works);
     program->shares = works;
+    for (int64_t stage = 0; stage < placement->pipeline; stage++) {
+        const struct optimizer_share *shares = stage_shares(pricing, shard, stage);
+        for (int64_t i = 0; i < program->data_ranks; i++) {
+            struct owner owner = {&shares[i], data_rank(placement, stage, i),
+                                  data_rank(placement, stage, i - 1),
+                                  data_rank(placement, stage, i + 1)};
+            if (!price_share(pricing, &prices, &owner, works[stage * program->data_ranks + i]))
+                return false;
+            if (shares[i].owners_max > program->owners_max)
+                program->owners_max = shares[i].owners_max;
+        }
+    }
+    find_slowest(program, kinds);
     return true;
 }

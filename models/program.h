@@ -1,11 +1,14 @@
-/* What one rank does in a step, in order: the program that lowering lays out for each rank.
+/* What the ranks do in a step, in order: the programs that lowering lays out.
  *
  *   host     [ launches of block 0 ][ block 1 ] ...
  *   compute  [k][k][k]...[k]  [k]...                  kernels of each block in turn
- *   data     [gather 0][gather 1]      [reduce n]...  collectives over the data-parallel ranks
+ *   tensor         [gather]        [scatter]...       exchanges within a layer
+ *   data     [gather 0][gather 1]      [reduce n]...  collectives over the data ranks
+ *   forward in    [from the stage before]             what other stages have made
  *
- * Items of a lane run in the order they stand in; `after` names what else an item waits for. All
- * ranks run the same program; only the optimizer's work differs, by each rank's share. */
+ * Items of a lane run in the order they stand in; `after` names what else an item waits for. Ranks
+ * of one stage run one program, unless unequal loads of their experts tell them apart; beside that
+ * only the optimizer's work differs, by each rank's share. */
 #ifndef MODELS_PROGRAM_H
 #define MODELS_PROGRAM_H
 
@@ -13,8 +16,19 @@
 #include "hw/kernel_cost.h"
 #include "models/operators.h"
 #include "models/optimizer.h"
+#include "models/shard.h"
 
-enum step_lane { LANE_HOST, LANE_COMPUTE, LANE_DATA, STEP_LANE_COUNT };
+enum step_lane {
+    LANE_HOST,
+    LANE_COMPUTE,
+    LANE_DATA,
+    LANE_TENSOR,
+    LANE_EXPERT,
+    LANE_CONTEXT,
+    LANE_FORWARD_IN,  /* activations from the stage before */
+    LANE_BACKWARD_IN, /* gradients from the stage behind */
+    STEP_LANE_COUNT
+};
 enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
 
 const char *step_lane_name(enum step_lane lane);    /* "compute" */
@@ -47,22 +61,40 @@ enum share_stage {
     SHARE_STAGE_COUNT
 };
 
+enum { STEP_WAITS_MAX = 5, STEP_NONE = -1 };
+
 struct step_item {
     const struct step_work *work; /* NULL: the rank's own work of `stage` */
     enum share_stage stage;
     enum step_lane lane;
     enum step_phase phase;
-    bool is_joint;             /* all ranks start it together */
-    int32_t layer, microbatch; /* -1: none */
-    int32_t after[2];          /* earlier items that it waits for; -1: none */
+    bool is_joint; /* `peers` start it together */
+    enum peers peers;
+    int32_t layer, microbatch;     /* STEP_NONE: none */
+    int32_t after[STEP_WAITS_MAX]; /* earlier items that it waits for; STEP_NONE: none */
+    int32_t from_stage; /* of a transfer: the stage that sends, and its item that made */
+    int32_t from_item;  /* what is sent; STEP_NONE: no transfer */
+};
+
+/* One kind of rank. */
+struct rank_program {
+    int64_t stage;
+    int64_t expert_place; /* 0 where loads are equal */
+    int64_t rank;         /* the lowest that runs it */
+    int64_t slowest_rank; /* the lowest of those whose own work takes longest */
+    const struct step_item *items;
+    int64_t count;
 };
 
 struct program {
-    const struct step_item *items;
-    int64_t count;
-    const struct step_work *(*shares)[SHARE_STAGE_COUNT]; /* of each data rank */
+    struct placement placement;
+    const struct rank_program *kinds; /* by stage, then by place of the experts */
+    int64_t kind_count;
+    int64_t expert_places;                                /* that differ: 1, or all */
+    const struct step_work *(*shares)[SHARE_STAGE_COUNT]; /* by stage, then by data rank */
+    int64_t data_ranks; /* shares of a stage: data x context */
     int64_t ranks;
-    int64_t slowest_rank; /* the lowest of those whose own work takes longest */
+    int64_t slowest_kind; /* that computes longest */
     int64_t owners_max;   /* ranks that the most divided matrix lies on */
 };
 
@@ -73,9 +105,14 @@ struct step_inputs {
     const struct tensor_list *tensors;
 };
 
+struct shard step_inputs_shard(const struct step_inputs *inputs);
+
 /* NULL after adding why a kernel or collective cannot be priced. */
 const struct program *program_of(const struct step_inputs *inputs, struct arena *arena,
                                  struct error_list *errors);
+
+/* The kind that a rank is of. */
+const struct rank_program *program_kind(const struct program *program, int64_t rank);
 
 /* The work of an item on one rank. */
 const struct step_work *program_work(const struct program *program,

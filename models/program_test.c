@@ -50,8 +50,8 @@ static int64_t
 count_class(const struct program *program, enum step_class spent_on)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < program->count; i++)
-        count += program_work(program, &program->items[i], 0)->spent_on == spent_on;
+    for (int64_t i = 0; i < program->kinds[0].count; i++)
+        count += program_work(program, &program->kinds[0].items[i], 0)->spent_on == spent_on;
     return count;
 }
 
@@ -70,8 +70,8 @@ START_TEST(buckets_add_up_to_the_parameters)
 {
     const struct program *program = program_with(NULL, 0);
     double reduced = 0, gathered = 0;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_work *work = program_work(program, &program->items[i], 0);
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
         if (work->spent_on == CLASS_GRADIENT_REDUCTION)
             reduced += work->collective->bytes;
         if (work->spent_on == CLASS_PARAMETER_GATHER)
@@ -85,9 +85,9 @@ END_TEST
 START_TEST(an_item_waits_only_for_earlier_ones)
 {
     const struct program *program = program_with(NULL, 0);
-    for (int64_t i = 0; i < program->count; i++) {
-        ck_assert_int_lt(program->items[i].after[0], i);
-        ck_assert_int_lt(program->items[i].after[1], i);
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        for (int j = 0; j < STEP_WAITS_MAX; j++)
+            ck_assert_int_lt(program->kinds[0].items[i].after[j], i);
     }
 }
 END_TEST
@@ -98,15 +98,15 @@ START_TEST(without_overlap_weights_are_gathered_at_the_end)
     const char *setting = "plan.overlaps_parameter_gather=false";
     const struct program *program = program_with(&setting, 1);
     int64_t first_gather = -1, last_compute = -1;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_work *work = program_work(program, &program->items[i], 0);
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
         if (work->spent_on == CLASS_PARAMETER_GATHER && first_gather < 0)
             first_gather = i;
-        if (program->items[i].lane == LANE_COMPUTE)
+        if (program->kinds[0].items[i].lane == LANE_COMPUTE)
             last_compute = i;
     }
     ck_assert_int_gt(first_gather, last_compute);
-    ck_assert_int_eq(program->items[first_gather].after[0], last_compute);
+    ck_assert_int_eq(program->kinds[0].items[first_gather].after[0], last_compute);
 }
 END_TEST
 
@@ -115,10 +115,11 @@ START_TEST(a_reduction_waits_for_the_layer_that_fills_its_bucket)
 {
     const struct program *program = program_with(NULL, 0);
     int64_t first = 0;
-    while (program_work(program, &program->items[first], 0)->spent_on !=
+    while (program_work(program, &program->kinds[0].items[first], 0)->spent_on !=
            CLASS_GRADIENT_REDUCTION)
         first++;
-    const struct step_item *waited = &program->items[program->items[first].after[0]];
+    const struct step_item *waited =
+        &program->kinds[0].items[program->kinds[0].items[first].after[0]];
     ck_assert_int_eq(waited->layer, 35);
     ck_assert_int_eq((int)waited->phase, PHASE_BACKWARD);
     ck_assert_int_eq(waited->microbatch, 1);
@@ -141,8 +142,8 @@ START_TEST(an_untied_head_is_reduced_first_and_gathered_last)
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
     const struct program *program = program_of(&run->inputs, arena, &errors);
     const struct step_work *first_reduced = NULL, *last_gathered = NULL;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_work *work = program_work(program, &program->items[i], 0);
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
         if (work->spent_on == CLASS_GRADIENT_REDUCTION && !first_reduced)
             first_reduced = work;
         if (work->spent_on == CLASS_PARAMETER_GATHER)
@@ -159,7 +160,10 @@ END_TEST
 static bool
 waits_for(const struct step_item *item, int64_t earlier)
 {
-    return item->after[0] == earlier || item->after[1] == earlier;
+    bool is_found = false;
+    for (int i = 0; i < STEP_WAITS_MAX; i++)
+        is_found = is_found || item->after[i] == earlier;
+    return is_found;
 }
 
 /* A block stands in the program as its launches and then its kernels: the first kernel of the
@@ -168,16 +172,18 @@ START_TEST(kernels_wait_for_their_weights_and_their_launches)
 {
     const struct program *program = program_with(NULL, 0);
     int64_t launches = -1, blocks = 0, gathers = 0;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_item *item = &program->items[i];
-        bool is_last = i + 1 == program->count || program->items[i + 1].lane != LANE_COMPUTE;
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_item *item = &program->kinds[0].items[i];
+        bool is_last = i + 1 == program->kinds[0].count ||
+                       program->kinds[0].items[i + 1].lane != LANE_COMPUTE;
         if (item->lane == LANE_HOST && item->work)
             launches = i;
         if (launches < 0 || item->lane != LANE_COMPUTE || item->phase == PHASE_OPTIMIZER)
             continue;
-        for (int j = 0; j < 2 && i == launches + 1 && item->after[j] >= 0; j++)
-            gathers += program_work(program, &program->items[item->after[j]], 0)->spent_on ==
-                       CLASS_PARAMETER_GATHER;
+        for (int j = 0; j < STEP_WAITS_MAX && i == launches + 1 && item->after[j] >= 0; j++)
+            gathers +=
+                program_work(program, &program->kinds[0].items[item->after[j]], 0)->spent_on ==
+                CLASS_PARAMETER_GATHER;
         blocks += is_last && waits_for(item, launches);
     }
     ck_assert_int_eq(blocks, 2 * 2 * (2 + 2 * 40)); /* microbatches, directions, blocks */
@@ -192,8 +198,8 @@ START_TEST(the_host_launches_every_kernel_once)
     const struct program *program = program_with(NULL, 0);
     double host_s = 0;
     int64_t launches = 0;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_item *item = &program->items[i];
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_item *item = &program->kinds[0].items[i];
         if (item->phase == PHASE_OPTIMIZER || !item->work)
             continue;
         if (item->lane == LANE_HOST)
@@ -241,16 +247,16 @@ START_TEST(momentum_comes_before_the_exchange)
 {
     const struct program *program = program_with(NULL, 0);
     int64_t momentum = -1, exchange = -1, newton_schulz = -1;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_item *item = &program->items[i];
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_item *item = &program->kinds[0].items[i];
         if (item->work)
             continue;
         momentum = item->stage == SHARE_MOMENTUM ? i : momentum;
         exchange = item->stage == SHARE_EXCHANGE ? i : exchange;
         newton_schulz = item->stage == SHARE_NEWTON_SCHULZ ? i : newton_schulz;
     }
-    ck_assert_int_eq(program->items[exchange].after[0], momentum);
-    ck_assert_int_eq(program->items[newton_schulz].after[0], exchange);
+    ck_assert_int_eq(program->kinds[0].items[exchange].after[0], momentum);
+    ck_assert_int_eq(program->kinds[0].items[newton_schulz].after[0], exchange);
 }
 END_TEST
 
@@ -259,12 +265,12 @@ START_TEST(replicated_optimizer_reduces_everywhere_and_gathers_nothing)
     const char *setting = "plan.zero_stage=0";
     const struct program *program = program_with(&setting, 1);
     ck_assert_int_eq(count_class(program, CLASS_PARAMETER_GATHER), 0);
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_work *work = program_work(program, &program->items[i], 0);
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
         if (work->spent_on == CLASS_GRADIENT_REDUCTION)
             ck_assert_int_eq((int)work->collective->kind, COLLECTIVE_ALL_REDUCE);
     }
-    ck_assert_int_eq(program->slowest_rank, 0);
+    ck_assert_int_eq(program->kinds[0].slowest_rank, 0);
 }
 END_TEST
 
@@ -275,10 +281,11 @@ START_TEST(full_recomputation_repeats_the_layers_forward)
     const struct program *plain = program_with(NULL, 0);
     const struct program *repeated = program_with(&setting, 1);
     int64_t forward = 0;
-    for (int64_t i = 0; i < plain->count; i++)
-        forward += plain->items[i].lane == LANE_COMPUTE &&
-                   plain->items[i].phase == PHASE_FORWARD && plain->items[i].layer >= 0;
-    ck_assert_int_eq(repeated->count - plain->count, forward);
+    for (int64_t i = 0; i < plain->kinds[0].count; i++)
+        forward += plain->kinds[0].items[i].lane == LANE_COMPUTE &&
+                   plain->kinds[0].items[i].phase == PHASE_FORWARD &&
+                   plain->kinds[0].items[i].layer >= 0;
+    ck_assert_int_eq(repeated->kinds[0].count - plain->kinds[0].count, forward);
 }
 END_TEST
 

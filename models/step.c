@@ -22,13 +22,6 @@ enum { STEP_TASKS_MAX = 1 << 26 };
 static const double DEVIATIONS_OF_90_PERCENT = 1.6448536269514722;
 const double STEP_INTERVAL_COVERAGE_FRACTION = 0.9;
 
-const struct step_item *
-step_item_of(const struct step *step, uint32_t task)
-{
-    struct task from = task_graph_task(step->lowered.graph, task);
-    return &step->lowered.program->items[from.tag];
-}
-
 static int64_t
 rank_of(const struct step *step, uint32_t task)
 {
@@ -37,19 +30,37 @@ rank_of(const struct step *step, uint32_t task)
     return task_graph_lane(step->lowered.graph, lanes[0]).group;
 }
 
+const struct step_item *
+step_item_of(const struct step *step, uint32_t task)
+{
+    struct task from = task_graph_task(step->lowered.graph, task);
+    return &program_kind(step->lowered.program, rank_of(step, task))->items[from.tag];
+}
+
 const struct step_work *
 step_work_of(const struct step *step, uint32_t task)
 {
     return program_work(step->lowered.program, step_item_of(step, task), rank_of(step, task));
 }
 
+/* Whether the representative rank takes part in the task. */
+static bool
+is_own(const struct step *step, uint32_t task)
+{
+    size_t count = 0;
+    const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
+    for (size_t i = 0; i < count; i++)
+        if (task_graph_lane(step->lowered.graph, lanes[i]).group ==
+            (uint32_t)step->lowered.representative)
+            return true;
+    return false;
+}
+
 /* What waiting for that task counts as. */
 static enum step_class
 waiting_class(const struct step *step, uint32_t task)
 {
-    bool is_own = step_item_of(step, task)->is_joint ||
-                  rank_of(step, task) == step->lowered.representative;
-    return is_own ? step_work_of(step, task)->spent_on : CLASS_BUBBLE;
+    return is_own(step, task) ? step_work_of(step, task)->spent_on : CLASS_BUBBLE;
 }
 
 static int64_t
@@ -156,12 +167,14 @@ count_all(struct step *step)
 static void
 count_communication(struct step *step)
 {
-    size_t tasks = 0;
-    const uint32_t *lane =
-        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_DATA), &tasks);
-    for (size_t i = 0; i < tasks; i++)
-        step->communication_ps +=
-            step->trace->entries[lane[i]].end_ps - step->trace->entries[lane[i]].start_ps;
+    for (int lane = LANE_DATA; lane < STEP_LANE_COUNT; lane++) {
+        size_t tasks = 0;
+        const uint32_t *list = trace_lane_tasks(
+            step->trace, lowered_lane(&step->lowered, (enum step_lane)lane), &tasks);
+        for (size_t i = 0; i < tasks; i++)
+            step->communication_ps +=
+                step->trace->entries[list[i]].end_ps - step->trace->entries[list[i]].start_ps;
+    }
 }
 
 static void
@@ -229,9 +242,9 @@ find_fitting_change(const struct step *step, struct arena *arena)
     plans[0].recompute = plans[2].recompute = RECOMPUTE_FULL;
     plans[1].microbatch_sequences = plans[2].microbatch_sequences = 1;
     for (int i = 0; i < 3; i++) {
-        struct workload workload = inputs->workload;
-        workload.plan = &plans[i];
-        struct memory memory = memory_of(&workload, inputs->tensors, inputs->cluster, arena);
+        struct step_inputs changed = *inputs;
+        changed.workload.plan = &plans[i];
+        struct memory memory = memory_of(&changed, arena);
         if (memory.peak <= memory.capacity)
             return arena_format(arena, "; %s would need %s", changes[i],
                                 units_format_bytes(memory.peak).text);
@@ -260,16 +273,19 @@ check_memory(const struct step *step, struct arena *arena, struct error_list *er
                      units_format_bytes(most->bytes).text, find_fitting_change(step, arena));
 }
 
-/* The time of one rank's items one after the other, of its own share the slowest rank's: no step
- * takes longer, since what shares a resource gets all of it between them. */
+/* The time of all kinds' items one after the other, of its own share each kind's slowest rank's: no
+ * step takes longer, since what shares a resource gets all of it between them. */
 static double
 serial_s(const struct program *program)
 {
     double sum_s = 0;
-    for (int64_t i = 0; i < program->count; i++) {
-        const struct step_work *work =
-            program_work(program, &program->items[i], program->slowest_rank);
-        sum_s += work->delay_s + work->work_s;
+    for (int64_t i = 0; i < program->kind_count; i++) {
+        const struct rank_program *kind = &program->kinds[i];
+        for (int64_t j = 0; j < kind->count; j++) {
+            const struct step_work *work =
+                program_work(program, &kind->items[j], kind->slowest_rank);
+            sum_s += work->delay_s + work->work_s;
+        }
     }
     return sum_s;
 }
@@ -280,16 +296,16 @@ check_size(const struct step *step, const struct program *program, enum lower_ra
            struct error_list *errors)
 {
     const char *file = json_file_name(step->run->plan_object);
-    int64_t simulated = ranks == RANKS_ALL ? program->ranks : 1;
+    int64_t tasks = lower_task_count(program, ranks);
     if (!(serial_s(program) < STEP_SECONDS_MAX))
         return error_add(errors, ERROR_INFEASIBLE, file,
                          "the step would take more than %.0f days, no clock goes so far",
                          STEP_SECONDS_MAX / 86400);
-    if (program->count > STEP_TASKS_MAX / simulated)
+    if (tasks > STEP_TASKS_MAX)
         return error_add(errors, ERROR_INFEASIBLE, file,
-                         "%lld tasks on each of %lld ranks are more than the %d that can be "
-                         "simulated; --ranks folded needs one rank",
-                         (long long)program->count, (long long)simulated, STEP_TASKS_MAX);
+                         "%lld tasks of %lld ranks are more than the %d that can be simulated; "
+                         "--ranks folded needs fewer",
+                         (long long)tasks, (long long)program->ranks, STEP_TASKS_MAX);
     return true;
 }
 
@@ -300,7 +316,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     const struct workload *workload = &run->inputs.workload;
     struct step *step = arena_alloc(arena, 1, sizeof *step);
     step->run = run;
-    step->memory = memory_of(workload, run->inputs.tensors, run->inputs.cluster, arena);
+    step->memory = memory_of(&run->inputs, arena);
     if (!check_memory(step, arena, errors))
         return NULL;
     const struct program *program = program_of(&run->inputs, arena, errors);

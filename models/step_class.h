@@ -21,6 +21,10 @@ enum step_class {
     /* communication, where nothing computes beside it */
     CLASS_GRADIENT_REDUCTION,
     CLASS_PARAMETER_GATHER,
+    CLASS_TENSOR_EXCHANGE,    /* between the ranks that share a layer's products */
+    CLASS_EXPERT_EXCHANGE,    /* tokens to their experts and back */
+    CLASS_CONTEXT_EXCHANGE,   /* keys and values between the ranks that share a sequence */
+    CLASS_PIPELINE_TRANSFER,  /* from stage to stage */
     CLASS_OPTIMIZER_EXCHANGE, /* pieces of matrices between ranks that share them */
     CLASS_GRADIENT_NORM,      /* the sum over all ranks that clipping waits for */
     CLASS_OVERLAP, /* what kernels take longer beside collectives: those take compute and HBM */

@@ -14,15 +14,16 @@
 
 /* Threads in the order in which they are shown; a lane's thread is its stream. */
 enum { THREAD_HOST = 1, THREAD_COMPUTE = 7, THREAD_DATA = 21 };
+/* The streams of the other communicators follow that of the data ranks. */
 
 static const int64_t PS_PER_NS = 1000;
 
 static int
 thread_of(enum step_lane lane)
 {
-    static const int threads[] = {
-        [LANE_HOST] = THREAD_HOST, [LANE_COMPUTE] = THREAD_COMPUTE, [LANE_DATA] = THREAD_DATA};
-    return threads[lane];
+    if (lane == LANE_HOST)
+        return THREAD_HOST;
+    return lane == LANE_COMPUTE ? THREAD_COMPUTE : THREAD_DATA + (int)lane - LANE_DATA;
 }
 
 struct tracer {
@@ -116,6 +117,11 @@ write_names(struct tracer *tracer)
     write_sort_index(tracer, "process_sort_index", 0);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
         int thread = thread_of((enum step_lane)lane);
+        size_t count = 0;
+        trace_lane_tasks(tracer->step->trace,
+                         lowered_lane(&tracer->step->lowered, (enum step_lane)lane), &count);
+        if (count == 0)
+            continue;
         write_name(tracer, "thread_name", thread, step_lane_name((enum step_lane)lane));
         write_sort_index(tracer, "thread_sort_index", thread);
     }
@@ -170,21 +176,44 @@ list_ranks(struct tracer *tracer, const struct collective *collective)
         return list.bytes;
     }
     for (int64_t rank = 0; rank < collective->ranks && rank < RANKS_LISTED_MAX; rank++)
-        text_format(&list, "%s%" PRId64, rank == 0 ? "[" : ", ", rank);
+        text_format(&list, "%s%" PRId64, rank == 0 ? "[" : ", ",
+                    rank_group_at(&collective->group, rank));
     text_format(&list, collective->ranks > RANKS_LISTED_MAX ? ", ...]" : "]");
     return list.bytes;
 }
 
+/* Groups by their peers; behind them pairs of ranks. */
+static const char *const group_names[] = {
+    [PEERS_DATA] = "DATA_PARALLEL_GROUP",
+    [PEERS_TENSOR] = "TENSOR_MODEL_PARALLEL_GROUP",
+    [PEERS_CONTEXT] = "CONTEXT_PARALLEL_GROUP",
+    [PEERS_EXPERT] = "EXPERT_MODEL_PARALLEL_GROUP",
+    [PEERS_EXPERT_TENSOR] = "EXPERT_TENSOR_PARALLEL_GROUP",
+    [PEERS_EXPERT_DATA] = "EXPERT_DATA_PARALLEL_GROUP",
+    [PEERS_ENDS] = "EMBEDDING_GROUP",
+    [PEERS_ALL] = "WORLD",
+    [PEERS_COUNT] = "OPTIMIZER_NEIGHBOURS",
+    [PEERS_COUNT + 1] = "PIPELINE_MODEL_PARALLEL_GROUP",
+};
+
+static int
+group_number(const struct step_item *item)
+{
+    if (item->is_joint)
+        return (int)item->peers;
+    return item->from_stage != STEP_NONE ? PEERS_COUNT + 1 : PEERS_COUNT;
+}
+
 /* In and out count elements of one rank's buffers. */
 static void
-write_collective_arguments(struct tracer *tracer, const struct collective *collective)
+write_collective_arguments(struct tracer *tracer, const struct step_item *item,
+                           const struct collective *collective)
 {
     struct json_writer *writer = &tracer->writer;
     int64_t whole = (int64_t)(collective->bytes / dtype_bytes(collective->dtype));
     int64_t piece = whole / collective->ranks;
     bool is_gather = collective->kind == COLLECTIVE_ALL_GATHER;
     bool is_scatter = collective->kind == COLLECTIVE_REDUCE_SCATTER;
-    bool is_pair = collective->kind == COLLECTIVE_SEND_RECV;
     json_write_string_at(writer, "Collective name", collective_name(collective->kind));
     json_write_integer_at(writer, "In msg nelems", is_gather ? piece : whole);
     json_write_integer_at(writer, "Out msg nelems", is_scatter ? piece : whole);
@@ -192,19 +221,20 @@ write_collective_arguments(struct tracer *tracer, const struct collective *colle
     json_write_string_at(writer, "dtype", torch_dtype(collective->dtype));
     json_write_string_at(writer, "In split size", "[]");
     json_write_string_at(writer, "Out split size", "[]");
-    json_write_string_at(writer, "Process Group Name", is_pair ? "1" : "0");
-    json_write_string_at(writer, "Process Group Description",
-                         is_pair ? "OPTIMIZER_NEIGHBOURS" : "DATA_PARALLEL_GROUP");
+    json_write_string_at(writer, "Process Group Name",
+                         arena_format(writer->out->arena, "%d", group_number(item)));
+    json_write_string_at(writer, "Process Group Description", group_names[group_number(item)]);
     json_write_string_at(writer, "Process Group Ranks", list_ranks(tracer, collective));
     json_write_integer_at(writer, "Seq", tracer->sequence++);
 }
 
 static void
-write_cost_arguments(struct tracer *tracer, const struct step_work *work)
+write_cost_arguments(struct tracer *tracer, const struct step_item *item,
+                     const struct step_work *work)
 {
     struct json_writer *writer = &tracer->writer;
     if (work->collective) {
-        write_collective_arguments(tracer, work->collective);
+        write_collective_arguments(tracer, item, work->collective);
         json_write_string_at(writer, "algorithm", work->collective_cost->algorithm);
         json_write_string_at(writer, "bound", work->collective_cost->bound);
     }
@@ -241,7 +271,7 @@ write_kernel(struct tracer *tracer, uint32_t task)
         json_write_integer_at(writer, "device", 0);
         json_write_integer_at(writer, "stream", thread_of(item->lane));
         json_write_integer_at(writer, "correlation", tracer->correlation);
-        write_cost_arguments(tracer, work);
+        write_cost_arguments(tracer, item, work);
     }
     json_write_string_at(writer, "phase", step_phase_name(item->phase));
     if (!work->collective) /* of a collective only what is exposed counts for its class */

@@ -27,6 +27,14 @@ slot_of(const struct step_item *item, const struct step_work *work)
         return STYLE_HOST;
     case LANE_DATA:
         return STYLE_DATA_PARALLEL;
+    case LANE_TENSOR:
+    case LANE_CONTEXT:
+        return STYLE_TENSOR_PARALLEL;
+    case LANE_EXPERT:
+        return STYLE_EXPERT_PARALLEL;
+    case LANE_FORWARD_IN:
+    case LANE_BACKWARD_IN:
+        return STYLE_PIPELINE_PARALLEL;
     case LANE_COMPUTE:
     case STEP_LANE_COUNT:
         break;
@@ -49,6 +57,25 @@ label_of(const char *name, struct arena *arena)
     return label;
 }
 
+static const uint32_t *
+lane_tasks(const struct step *step, enum step_lane lane, size_t *count)
+{
+    return trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), count);
+}
+
+/* Lanes that have nothing to run get no row. */
+static uint32_t
+row_of(const struct step *step, enum step_lane lane)
+{
+    uint32_t row = 0;
+    for (int before = 0; before < (int)lane; before++) {
+        size_t count = 0;
+        lane_tasks(step, (enum step_lane)before, &count);
+        row += count > 0;
+    }
+    return row;
+}
+
 static struct timeline_span
 span_of(const struct step *step, uint32_t task, struct arena *arena)
 {
@@ -57,16 +84,10 @@ span_of(const struct step *step, uint32_t task, struct arena *arena)
     bool is_light = item->lane == LANE_COMPUTE && !is_matrix_work(work);
     return (struct timeline_span){.start_ps = step->trace->entries[task].start_ps,
                                   .end_ps = step->trace->entries[task].end_ps,
-                                  .row = (uint32_t)item->lane,
+                                  .row = row_of(step, item->lane),
                                   .slot = slot_of(item, work),
                                   .shade = is_light ? MEMORY_BOUND_SHADE : 0,
                                   .label = label_of(work->name, arena)};
-}
-
-static const uint32_t *
-lane_tasks(const struct step *step, enum step_lane lane, size_t *count)
-{
-    return trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), count);
 }
 
 /* Gaps of the compute row, hatched: what the breakdown calls exposed, host or bubble. */
@@ -80,11 +101,12 @@ add_gaps(const struct step *step, struct timeline *timeline, struct timeline_spa
         const struct trace_entry *entry = i < count ? &step->trace->entries[tasks[i]] : NULL;
         int64_t until_ps = entry ? entry->start_ps : step->step_ps;
         if (until_ps > now_ps)
-            spans[timeline->span_count++] = (struct timeline_span){.start_ps = now_ps,
-                                                                   .end_ps = until_ps,
-                                                                   .row = LANE_COMPUTE,
-                                                                   .slot = STYLE_BUBBLE,
-                                                                   .label = "waiting"};
+            spans[timeline->span_count++] =
+                (struct timeline_span){.start_ps = now_ps,
+                                       .end_ps = until_ps,
+                                       .row = row_of(step, LANE_COMPUTE),
+                                       .slot = STYLE_BUBBLE,
+                                       .label = "waiting"};
         now_ps = entry ? entry->end_ps : now_ps;
     }
 }
@@ -123,14 +145,19 @@ busy_fraction(const struct step *step, enum step_lane lane)
 static void
 add_rows(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
-    static const char *const labels[] = {"host", "compute", "data parallel"};
+    static const char *const labels[STEP_LANE_COUNT] = {
+        "host",   "compute",          "data parallel", "tensor parallel",
+        "expert", "context parallel", "forward in",    "backward in"};
     struct timeline_row *rows = arena_alloc(arena, STEP_LANE_COUNT, sizeof *rows);
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
-        rows[lane] = (struct timeline_row){
-            labels[lane], arena_format(arena, "busy %.0f %%",
-                                       100 * busy_fraction(step, (enum step_lane)lane))};
     timeline->rows = rows;
-    timeline->row_count = STEP_LANE_COUNT;
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        size_t count = 0;
+        lane_tasks(step, (enum step_lane)lane, &count);
+        double busy = busy_fraction(step, (enum step_lane)lane);
+        if (count > 0)
+            rows[timeline->row_count++] = (struct timeline_row){
+                labels[lane], arena_format(arena, "busy %.0f %%", 100 * busy)};
+    }
 }
 
 /* The compute lane's phases: a new one where the phase or, of forward and backward, the microbatch
@@ -162,6 +189,12 @@ add_phases(const struct step *step, struct timeline *timeline, struct arena *are
 static enum style_slot
 class_slot(enum step_class spent_on)
 {
+    if (spent_on == CLASS_TENSOR_EXCHANGE || spent_on == CLASS_CONTEXT_EXCHANGE)
+        return STYLE_TENSOR_PARALLEL;
+    if (spent_on == CLASS_EXPERT_EXCHANGE)
+        return STYLE_EXPERT_PARALLEL;
+    if (spent_on == CLASS_PIPELINE_TRANSFER)
+        return STYLE_PIPELINE_PARALLEL;
     if (step_class_is_communication(spent_on))
         return STYLE_DATA_PARALLEL;
     if (spent_on == CLASS_HOST)

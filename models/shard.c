@@ -1,0 +1,293 @@
+/* Operators split by the plan: what is exchanged where the way that tokens lie changes. */
+#include "models/shard.h"
+
+#include <assert.h>
+
+#include "models/shard_lists.h"
+
+struct shard_builder {
+    const struct shard *shard;
+    struct arena *arena;
+    struct shard_lists lists;
+    struct shard_step *steps;
+    size_t count, capacity;
+};
+
+static struct shard_step *
+append(struct shard_builder *builder)
+{
+    builder->steps = arena_grow(builder->arena, builder->steps, builder->count,
+                                &builder->capacity, sizeof *builder->steps);
+    return &builder->steps[builder->count++];
+}
+
+static void
+append_exchange(struct shard_builder *builder, const struct shard_exchange *exchange,
+                int64_t beside)
+{
+    if (placement_group_ranks(&builder->shard->placement, exchange->peers) == 1)
+        return;
+    *append(builder) = (struct shard_step){
+        .exchange = arena_copy(builder->arena, exchange, sizeof *exchange), .beside = beside};
+}
+
+static void
+append_tensor_exchange(struct shard_builder *builder, const char *name,
+                       enum collective_kind kind, int64_t beside)
+{
+    struct shard_exchange exchange = {.name = name,
+                                      .spent_on = CLASS_TENSOR_EXCHANGE,
+                                      .kind = kind,
+                                      .peers = PEERS_TENSOR,
+                                      .dtype = builder->shard->workload.plan->compute_dtype,
+                                      .bytes = builder->lists.whole_bytes};
+    append_exchange(builder, &exchange, beside);
+}
+
+/* Each tensor rank's part of the sequence becomes the whole. */
+static void
+append_gather(struct shard_builder *builder, int64_t beside)
+{
+    if (builder->shard->workload.plan->is_sequence_parallel)
+        append_tensor_exchange(builder, "gather_sequence", COLLECTIVE_ALL_GATHER, beside);
+}
+
+/* Partial sums of the whole become each rank's part, or the whole on each. */
+static void
+append_sum(struct shard_builder *builder, int64_t beside)
+{
+    if (builder->shard->workload.plan->is_sequence_parallel)
+        append_tensor_exchange(builder, "scatter_sequence", COLLECTIVE_REDUCE_SCATTER, beside);
+    else
+        append_tensor_exchange(builder, "reduce_partial_sums", COLLECTIVE_ALL_REDUCE, beside);
+}
+
+/* Token copies to their experts' ranks or back; over expert-tensor ranks every one gets all. */
+static void
+append_routing(struct shard_builder *builder, bool is_dispatch)
+{
+    struct shard_exchange all_to_all = {.name =
+                                            is_dispatch ? "dispatch_tokens" : "combine_tokens",
+                                        .spent_on = CLASS_EXPERT_EXCHANGE,
+                                        .kind = COLLECTIVE_ALL_TO_ALL,
+                                        .peers = PEERS_EXPERT,
+                                        .dtype = builder->shard->workload.plan->compute_dtype,
+                                        .bytes = builder->lists.routed_bytes};
+    struct shard_exchange within = all_to_all;
+    within.name = is_dispatch ? "gather_dispatched" : "scatter_combined";
+    within.kind = is_dispatch ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
+    within.peers = PEERS_EXPERT_TENSOR;
+    within.bytes = builder->lists.routed_rows * builder->lists.row_bytes;
+    if (!is_dispatch)
+        append_exchange(builder, &within, 0);
+    append_exchange(builder, &all_to_all, 0);
+    if (is_dispatch)
+        append_exchange(builder, &within, 0);
+}
+
+/* Forward, from one way the tokens lie to the next. */
+static void
+append_change(struct shard_builder *builder, enum token_layout from, enum token_layout to)
+{
+    if (from == to)
+        return;
+    if (from == TOKENS_WHOLE)
+        append_sum(builder, 0);
+    if (from == TOKENS_ROUTED)
+        append_routing(builder, false);
+    if (to == TOKENS_WHOLE)
+        append_gather(builder, 0);
+    if (to == TOKENS_ROUTED)
+        append_routing(builder, true);
+}
+
+/* Backward, against that direction; entering the whole is the operator's own business. */
+static void
+append_mirror(struct shard_builder *builder, enum token_layout from, enum token_layout to)
+{
+    if (from == to)
+        return;
+    if (to == TOKENS_ROUTED)
+        append_routing(builder, false);
+    if (from == TOKENS_WHOLE)
+        append_gather(builder, 0);
+    if (from == TOKENS_ROUTED)
+        append_routing(builder, true);
+}
+
+static void
+append_operations(struct shard_builder *builder, const struct operation *operations, int count)
+{
+    for (int i = 0; i < count; i++)
+        *append(builder) =
+            (struct shard_step){.operation = &operations[i],
+                                .is_weight_gradient = shard_is_weight_gradient(&operations[i]),
+                                .is_core = operations[i].spent_on == CLASS_ATTENTION_CORE};
+}
+
+/* Backward of the operator that first saw the whole. The part of the input that it kept is
+ * gathered again for the weight's gradient, the gradient of the input is summed and scattered
+ * (arXiv 2205.05198 section 4.2.2; beside the products: Megatron-LM, tensor_parallel/layers.py,
+ * LinearWithGradAccumulationAndAsyncCommunication). */
+static void
+append_entry_backward(struct shard_builder *builder, const struct model_operator *item)
+{
+    bool is_beside = builder->shard->workload.plan->overlaps_tensor_exchange;
+    int first_weight = 0;
+    while (first_weight < item->backward_count &&
+           !shard_is_weight_gradient(&item->backward[first_weight]))
+        first_weight++;
+    int weights = item->backward_count - first_weight;
+    if (weights > 0)
+        append_gather(builder, is_beside ? first_weight : 0);
+    append_operations(builder, item->backward, first_weight);
+    if (is_beside)
+        append_sum(builder, weights);
+    append_operations(builder, item->backward + first_weight, weights);
+    if (!is_beside)
+        append_sum(builder, 0);
+}
+
+/* Where a rank has several experts, what it received lies by sender and then by expert: one more
+ * pass puts it by expert, and back (Megatron-Core, sort_chunks_by_idxs). */
+static void
+append_chunk_sort(struct shard_builder *builder, const char *name)
+{
+    const struct placement *placement = &builder->shard->placement;
+    const struct arch *arch = builder->shard->workload.arch;
+    if (placement->expert == 1 || arch->experts == placement->expert)
+        return;
+    struct operation operation = {
+        .name = name,
+        .spent_on = CLASS_DISPATCH,
+        .kernel = {.kind = KERNEL_GATHER,
+                   .dtype = builder->shard->workload.plan->compute_dtype,
+                   .rows_by_width = {(int64_t)builder->lists.routed_rows, arch->hidden}}};
+    *append(builder) = (struct shard_step){
+        .operation = arena_copy(builder->arena, &operation, sizeof operation)};
+}
+
+static void
+append_forward_sort(struct shard_builder *builder, enum token_layout from, enum token_layout to,
+                    bool is_before_exchange)
+{
+    if (to == TOKENS_ROUTED && from != to && !is_before_exchange)
+        append_chunk_sort(builder, "sort_received");
+    if (from == TOKENS_ROUTED && from != to && is_before_exchange)
+        append_chunk_sort(builder, "unsort_received");
+}
+
+static struct shard_list
+take_list(struct shard_builder *builder)
+{
+    struct shard_list list = {builder->steps, (int64_t)builder->count};
+    builder->steps = NULL;
+    builder->count = builder->capacity = 0;
+    return list;
+}
+
+/* The vocabulary split, each token's largest logit, sum and own logit come from all tensor ranks:
+ * three numbers of fp32 (Megatron-LM, tensor_parallel/cross_entropy.py). */
+static void
+append_loss_exchange(struct shard_builder *builder)
+{
+    const struct workload *workload = &builder->shard->workload;
+    struct shard_exchange exchange = {.name = "reduce_loss",
+                                      .spent_on = CLASS_TENSOR_EXCHANGE,
+                                      .kind = COLLECTIVE_ALL_REDUCE,
+                                      .peers = PEERS_TENSOR,
+                                      .dtype = DTYPE_FP32,
+                                      .bytes = 3 * dtype_bytes(DTYPE_FP32) *
+                                               builder->lists.whole_bytes /
+                                               builder->lists.row_bytes};
+    if (workload->plan->is_vocabulary_parallel)
+        append_exchange(builder, &exchange, 0);
+}
+
+static struct shard_list
+build_forward(struct shard_builder *builder)
+{
+    int64_t count = builder->lists.of[TOKENS_WHOLE].count;
+    for (int64_t i = 0; i <= count && count > 0; i++) {
+        enum token_layout from = shard_lists_layout(&builder->lists, i - 1),
+                          to = shard_lists_layout(&builder->lists, i);
+        append_forward_sort(builder, from, to, true);
+        append_change(builder, from, to);
+        append_forward_sort(builder, from, to, false);
+        if (i == count)
+            break;
+        const struct model_operator *item = shard_lists_at(&builder->lists, i);
+        append_operations(builder, item->forward, item->forward_count);
+    }
+    if (builder->lists.block == BLOCK_HEAD)
+        append_loss_exchange(builder);
+    return take_list(builder);
+}
+
+static struct shard_list
+build_backward(struct shard_builder *builder)
+{
+    int64_t count = builder->lists.of[TOKENS_WHOLE].count;
+    for (int64_t i = count - 1; i >= 0; i--) {
+        const struct model_operator *item = shard_lists_at(&builder->lists, i);
+        enum token_layout before = shard_lists_layout(&builder->lists, i - 1),
+                          own = shard_lists_layout(&builder->lists, i),
+                          behind = shard_lists_layout(&builder->lists, i + 1);
+        append_forward_sort(builder, behind, own, true);
+        append_mirror(builder, own, behind);
+        append_forward_sort(builder, behind, own, false);
+        if (own == TOKENS_WHOLE && before != own)
+            append_entry_backward(builder, item);
+        else
+            append_operations(builder, item->backward, item->backward_count);
+    }
+    return take_list(builder);
+}
+
+/* The operator that enters the whole keeps only its rank's part of its input: with sequence
+ * parallelism backward gathers it again. */
+static void
+add_saved(const struct shard_builder *builder, struct shard_block *out)
+{
+    for (int64_t i = 0; i < builder->lists.of[TOKENS_WHOLE].count; i++) {
+        enum token_layout own = shard_lists_layout(&builder->lists, i);
+        bool is_entry =
+            own == TOKENS_WHOLE && shard_lists_layout(&builder->lists, i - 1) != own;
+        const struct model_operator *item = shard_lists_at(&builder->lists, i);
+        double bytes = item->saved_bytes;
+        if (is_entry)
+            bytes /= (double)shard_split_ranks(builder->shard);
+        out->saved_bytes[item->spent_on] += bytes;
+        if (item->transient_bytes > out->transient_bytes)
+            out->transient_bytes = item->transient_bytes;
+    }
+}
+
+struct shard_block
+shard_block(const struct shard *shard, enum block block, int64_t expert_place,
+            struct arena *arena)
+{
+    struct shard_builder builder = {.shard = shard,
+                                    .arena = arena,
+                                    .lists = shard_lists_of(shard, block, expert_place, arena)};
+    struct shard_block out = {.forward = build_forward(&builder)};
+    out.backward = build_backward(&builder);
+    add_saved(&builder, &out);
+    return out;
+}
+
+double
+shard_saved_bytes(const struct shard_block *block)
+{
+    double bytes = 0;
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        bytes += block->saved_bytes[i];
+    return bytes;
+}
+
+double
+shard_stream_bytes(const struct shard *shard)
+{
+    return operators_input_bytes(&shard->workload) /
+           (double)(shard->placement.context * shard_split_ranks(shard));
+}

@@ -235,6 +235,30 @@ add_activations(const struct ledger *ledger, struct memory *memory)
     memory->activations += repeated;
 }
 
+static bool
+holds_head(const struct ledger *ledger)
+{
+    for (int64_t chunk = 0; chunk < plan_chunks(ledger->shard.workload.plan); chunk++)
+        if (shard_chunk(&ledger->shard, ledger->stage, chunk).has_head)
+            return true;
+    return false;
+}
+
+/* What the hungriest operator of the stage takes while it runs. */
+static double
+transient_bytes(const struct ledger *ledger)
+{
+    bool is_first = ledger->stage == 0;
+    double bytes = 0;
+    for (int block = 0; block < BLOCK_COUNT; block++) {
+        bool is_held = operators_is_of_layer((enum block)block) ||
+                       (block == BLOCK_EMBEDDING ? is_first : holds_head(ledger));
+        if (is_held)
+            bytes = larger(bytes, ledger->blocks[block].transient_bytes);
+    }
+    return bytes;
+}
+
 /* What goes out to the experts' ranks and what comes in, at once. */
 static double
 all_to_all_bytes(const struct ledger *ledger)
@@ -262,6 +286,7 @@ memory_of_stage(const struct ledger *ledger)
     add_weights(ledger, &tensors.dense, placement->data * placement->context, &memory);
     add_weights(ledger, &tensors.experts, placement->expert_data, &memory);
     add_activations(ledger, &memory);
+    memory.workspace = larger(memory.workspace, transient_bytes(ledger));
     double allocated = memory.weights + memory.gradients + memory.optimizer +
                        memory.activations + memory.communication + memory.workspace;
     memory.fragmentation = floor(software->fragmentation_fraction * allocated);

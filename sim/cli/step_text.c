@@ -5,6 +5,24 @@
 #include "sim/base/units.h"
 #include "sim/cli/step_report.h"
 
+/* Those that split anything. */
+static void
+print_degrees(struct text *out, const struct plan *plan)
+{
+    const struct {
+        const char *noun;
+        int64_t degree;
+    } degrees[] = {{"tensor", plan->tensor},
+                   {"context", plan->context},
+                   {"pipeline", plan->pipeline},
+                   {"expert", plan->expert}};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (degrees[i].degree > 1)
+            text_format(out, ", %s %lld", degrees[i].noun, (long long)degrees[i].degree);
+    if (plan->expert_tensor != plan->tensor)
+        text_format(out, ", expert tensor %lld", (long long)plan->expert_tensor);
+}
+
 static void
 print_inputs(struct text *out, const struct step *step)
 {
@@ -19,13 +37,12 @@ print_inputs(struct text *out, const struct step *step)
     text_format(out, "  cluster   %s: %lld x %lld %s\n", cluster->name,
                 (long long)cluster->nodes, (long long)cluster->gpus_per_node,
                 cluster->device->name);
-    text_format(
-        out,
-        "  plan      %s: data parallel %lld, ZeRO-%lld, %lld x %lld sequences of %lld tokens a "
-        "GPU\n",
-        plan->name, (long long)plan_data_degree(plan, cluster), (long long)plan->zero_stage,
-        (long long)plan_microbatches(plan, cluster), (long long)plan->microbatch_sequences,
-        (long long)plan->sequence_tokens);
+    text_format(out, "  plan      %s: data parallel %lld", plan->name,
+                (long long)plan_data_degree(plan, cluster));
+    print_degrees(out, plan);
+    text_format(out, ", ZeRO-%lld, %lld x %lld sequences of %lld tokens a GPU\n",
+                (long long)plan->zero_stage, (long long)plan_microbatches(plan, cluster),
+                (long long)plan->microbatch_sequences, (long long)plan->sequence_tokens);
     text_format(out, "  software  %s\n\n", inputs->workload.software->name);
 }
 

@@ -19,6 +19,7 @@
 enum { NO_LINK = 0 }; /* links are counted from 1 */
 
 static const uint32_t UNVISITED = UINT32_MAX;
+static const uint32_t NO_DRAIN = UINT32_MAX;
 
 /* Relative: levels this near to the one from which all is filled anew are filled anew too. */
 static const double LEVEL_MARGIN = 1e-9;
@@ -44,6 +45,7 @@ struct drain {
     double rate_per_s;
     double level;        /* rate over weight */
     uint32_t first_link; /* as many as its demand has usages */
+    uint32_t owner;      /* of one that has left: the next free drain, or NO_DRAIN */
     bool is_visited;
 };
 
@@ -52,7 +54,9 @@ struct contention {
     struct arena *arena;
     struct sharing *sharing;
     struct supply *supplies;
-    struct drain *drains;
+    struct drain *drains; /* those that have left are used again */
+    size_t drain_count, drain_capacity;
+    uint32_t free_drain; /* or NO_DRAIN */
     struct link *links;
     size_t link_count, link_capacity;
     uint32_t *free_links; /* by length: runs of links to use again, chained by `next` */
@@ -63,8 +67,10 @@ struct contention {
     uint32_t *group_resources;
     double *group_left_per_s; /* by group resource: capacity that is not kept by others */
     size_t group_resource_count;
-    uint32_t *group_drains;
+    uint32_t *group_drains; /* like the next, with room for all drains */
+    size_t group_drain_capacity;
     double *group_rates_per_s;
+    size_t group_rate_capacity;
     size_t group_drain_count;
 };
 
@@ -73,7 +79,6 @@ contention_new(const struct task_graph *graph, struct arena *arena)
 {
     struct contention *contention = arena_alloc(arena, 1, sizeof *contention);
     size_t resource_count = task_graph_resource_count(graph);
-    size_t drain_count = task_graph_lane_count(graph);
     contention->graph = graph;
     contention->arena = arena;
     contention->sharing = sharing_new(arena);
@@ -84,11 +89,7 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     contention->group_left_per_s =
         arena_alloc(arena, resource_count, sizeof *contention->group_left_per_s);
     contention->changed_level = HUGE_VAL;
-    contention->drains = arena_alloc(arena, drain_count, sizeof *contention->drains);
-    contention->group_drains =
-        arena_alloc(arena, drain_count, sizeof *contention->group_drains);
-    contention->group_rates_per_s =
-        arena_alloc(arena, drain_count, sizeof *contention->group_rates_per_s);
+    contention->free_drain = NO_DRAIN;
     contention->link_count = NO_LINK + 1;
     for (uint32_t i = 0; i < resource_count; i++) {
         contention->supplies[i].capacity_per_s = task_graph_resource_capacity_per_s(graph, i);
@@ -173,12 +174,35 @@ remove_link(struct contention *contention, uint32_t index)
     }
 }
 
-void
-contention_join(struct contention *contention, uint32_t drain, const struct task_demand *demand,
+static uint32_t
+take_drain(struct contention *contention)
+{
+    uint32_t drain = contention->free_drain;
+    if (drain != NO_DRAIN) {
+        contention->free_drain = contention->drains[drain].owner;
+        return drain;
+    }
+    struct arena *arena = contention->arena;
+    size_t count = contention->drain_count++;
+    contention->drains = arena_grow(arena, contention->drains, count,
+                                    &contention->drain_capacity, sizeof *contention->drains);
+    contention->group_drains =
+        arena_grow(arena, contention->group_drains, count, &contention->group_drain_capacity,
+                   sizeof *contention->group_drains);
+    contention->group_rates_per_s =
+        arena_grow(arena, contention->group_rates_per_s, count,
+                   &contention->group_rate_capacity, sizeof *contention->group_rates_per_s);
+    return (uint32_t)count;
+}
+
+uint32_t
+contention_join(struct contention *contention, uint32_t owner, const struct task_demand *demand,
                 uint32_t resource_base)
 {
+    uint32_t drain = take_drain(contention);
     uint32_t first = take_links(contention, demand->usage_count);
-    contention->drains[drain] = (struct drain){.demand = demand, .first_link = first};
+    contention->drains[drain] =
+        (struct drain){.demand = demand, .first_link = first, .owner = owner};
     set_rate(&contention->drains[drain], demand->top_rate_per_s);
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_base + demand->usages[i].resource;
@@ -194,6 +218,7 @@ contention_join(struct contention *contention, uint32_t drain, const struct task
             note_change(contention, resource, 0);
         }
     }
+    return drain;
 }
 
 void
@@ -214,6 +239,8 @@ contention_leave(struct contention *contention, uint32_t drain)
         }
     }
     give_links_back(contention, first, demand->usage_count);
+    contention->drains[drain].owner = contention->free_drain;
+    contention->free_drain = drain;
 }
 
 /* Adds up anew what is asked of a resource: joins and leaves leave rounding behind. */
@@ -303,11 +330,14 @@ ask_for(struct contention *contention, const struct drain *drain)
     }
 }
 
+/* After which the group's drains are named by their owners. */
 static void
 forget_visits(struct contention *contention)
 {
     for (size_t i = 0; i < contention->group_drain_count; i++) {
-        contention->drains[contention->group_drains[i]].is_visited = false;
+        struct drain *drain = &contention->drains[contention->group_drains[i]];
+        drain->is_visited = false;
+        contention->group_drains[i] = drain->owner;
     }
     for (size_t i = 0; i < contention->group_resource_count; i++) {
         contention->supplies[contention->group_resources[i]].visit = UNVISITED;

@@ -10,19 +10,19 @@
 
 #include "sim/engine/task_graph.h"
 
-/* A drain is known by a number below the graph's lane count: the first lane of its task. */
 struct contention;
 
 struct contention *contention_new(const struct task_graph *graph, struct arena *arena);
 
-/* The drain runs at its top rate until contention_settle says otherwise. */
-void contention_join(struct contention *contention, uint32_t drain,
-                     const struct task_demand *demand, uint32_t resource_base);
+/* A drain of the owner's, any number; it runs at its top rate until contention_settle says
+ * otherwise. Returns what it leaves by. */
+uint32_t contention_join(struct contention *contention, uint32_t owner,
+                         const struct task_demand *demand, uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);
 
 /* Drains that hang together, with the rates that they have from now on. */
 struct contention_group {
-    const uint32_t *drains;
+    const uint32_t *owners;
     const double *rates_per_s;
     size_t count;
 };

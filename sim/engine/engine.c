@@ -33,6 +33,7 @@ struct running {
     double rate_per_s;
     int64_t updated_ps;
     enum phase phase;
+    uint32_t drain; /* contention's, in PHASE_DRAIN */
 };
 
 struct engine {
@@ -115,8 +116,8 @@ begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
         .rate_per_s = demand->top_rate_per_s,
         .updated_ps = engine->now_ps,
         .phase = PHASE_DRAIN,
+        .drain = contention_join(engine->contention, lane, demand, task->resource_base),
     };
-    contention_join(engine->contention, lane, demand, task->resource_base);
     event_queue_set(engine->queue, lane,
                     engine->now_ps + drain_ps(task->work, demand->top_rate_per_s));
 }
@@ -237,7 +238,7 @@ take_event(struct engine *engine, uint32_t lane)
         return;
     }
     if (engine->running[lane].phase == PHASE_DRAIN) {
-        contention_leave(engine->contention, lane);
+        contention_leave(engine->contention, engine->running[lane].drain);
     }
     end_task(engine, index);
 }
@@ -264,7 +265,7 @@ settle_instant(struct engine *engine)
     while (contention_settle(engine->contention, &group)) {
         engine->trace->solve_count++;
         for (size_t i = 0; i < group.count; i++) {
-            change_rate(engine, group.drains[i], group.rates_per_s[i]);
+            change_rate(engine, group.owners[i], group.rates_per_s[i]);
         }
     }
 }

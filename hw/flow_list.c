@@ -323,12 +323,12 @@ find_id(const struct reader *reader, const char *id)
 }
 
 static bool
-enter_ids(struct reader *reader)
+enter_ids(struct reader *reader, struct arena *scratch)
 {
     size_t size = 16;
     while (size < 2 * reader->list->count)
         size *= 2;
-    reader->table = arena_alloc(reader->arena, size, sizeof *reader->table);
+    reader->table = arena_alloc(scratch, size, sizeof *reader->table);
     reader->table_mask = size - 1;
     memset(reader->table, 0xFF, size * sizeof *reader->table);
     bool is_right = true;
@@ -360,6 +360,16 @@ find_dependencies(struct reader *reader)
     return is_right;
 }
 
+/* Ids to flows. */
+static bool
+link_flows(struct reader *reader)
+{
+    struct arena *scratch = arena_new_beside(reader->arena);
+    bool is_right = enter_ids(reader, scratch) && find_dependencies(reader);
+    arena_free(scratch);
+    return is_right;
+}
+
 struct flow_list *
 flow_list_read(const char *name, const struct text *text, int64_t rank_count,
                struct arena *arena, struct error_list *errors)
@@ -376,7 +386,7 @@ flow_list_read(const char *name, const struct text *text, int64_t rank_count,
     reader.errors = errors;
     *reader.list = (struct flow_list){
         .flows = reader.flows, .name = name, .text = text->bytes ? text->bytes : ""};
-    if (!read_lines(&reader) || !enter_ids(&reader) || !find_dependencies(&reader))
+    if (!read_lines(&reader) || !link_flows(&reader))
         return NULL;
     reader.list->dependencies = reader.dependencies;
     reader.list->order = flow_order_find(reader.list, arena, errors);

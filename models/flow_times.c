@@ -24,7 +24,6 @@ struct lowering {
     const struct flow_list *list;
     const struct flow_paths *paths;
     const struct flow_classes *classes;
-    struct arena *arena;
     struct task_graph *graph;
     double clock_ratio;     /* seconds of the graph in one real second: a power of two */
     uint32_t release_count; /* tasks before the first flow: each ends when a flow may start */
@@ -213,7 +212,7 @@ add_links(struct lowering *lowering)
 }
 
 static void
-make_room(struct lowering *lowering)
+make_room(struct lowering *lowering, struct arena *scratch)
 {
     size_t size = 64, path_max = 0;
     while (size < 2 * lowering->classes->count)
@@ -222,30 +221,75 @@ make_room(struct lowering *lowering)
         size_t length = lowering->paths->begins[i + 1] - lowering->paths->begins[i];
         path_max = length > path_max ? length : path_max;
     }
-    struct arena *arena = lowering->arena;
-    lowering->usages = arena_alloc(arena, path_max, sizeof *lowering->usages);
+    lowering->usages = arena_alloc(scratch, path_max, sizeof *lowering->usages);
     lowering->open_lanes =
-        arena_alloc(arena, lowering->classes->count, sizeof *lowering->open_lanes);
-    lowering->demands = arena_alloc(arena, size, sizeof *lowering->demands);
+        arena_alloc(scratch, lowering->classes->count, sizeof *lowering->open_lanes);
+    lowering->demands = arena_alloc(scratch, size, sizeof *lowering->demands);
     lowering->demand_mask = size - 1;
     for (size_t i = 0; i < size; i++)
         lowering->demands[i] = TASK_NONE;
+}
+
+/* What the engine runs, and what is needed to read its trace. */
+struct lowered {
+    const struct task_graph *graph;
+    const uint32_t *task_of_flow;
+    size_t class_count;
+    double clock_ratio;
+};
+
+static void
+lower(struct lowering *lowering, struct lowered *lowered, struct arena *scratch,
+      struct arena *arena)
+{
+    size_t count = lowering->list->count;
+    uint32_t *task_of_flow = arena_alloc(arena, count, sizeof *task_of_flow);
+    make_room(lowering, scratch);
     lowering->graph = task_graph_new(arena, lowering->classes->count);
+    add_links(lowering);
+    add_releases(lowering);
+    add_flows(lowering);
+    for (size_t i = 0; i < count; i++)
+        task_of_flow[i] = lowering->release_count + lowering->classes->of_flow[i];
+    *lowered = (struct lowered){lowering->graph, task_of_flow, lowering->classes->count,
+                                lowering->clock_ratio};
+}
+
+/* With paths, classes and tables that are gone when the graph is there: they take as much as the
+ * engine will. */
+static bool
+lower_list(const struct flow_list *list, const struct cluster *cluster, uint64_t seed,
+           struct lowered *lowered, struct arena *arena, struct error_list *errors)
+{
+    struct arena *scratch = arena_new_beside(arena);
+    const struct flow_paths *paths = flow_paths_find(list, cluster, seed, scratch, errors);
+    if (paths) {
+        struct lowering lowering = {
+            .list = list,
+            .paths = paths,
+            .classes = flow_classes_find(list, paths, scratch),
+            .clock_ratio = finest_clock_ratio(longest_s(list, paths)),
+        };
+        lower(&lowering, lowered, scratch, arena);
+    }
+    arena_free(scratch);
+    return paths != NULL;
 }
 
 static struct flow_times *
-times_from(const struct lowering *lowering, const struct trace *trace)
+run_lowered(const struct lowered *lowered, size_t flow_count, struct arena *scratch,
+            struct arena *arena)
 {
-    size_t count = lowering->list->count;
-    double *finish_s = arena_alloc(lowering->arena, count, sizeof *finish_s);
-    for (size_t i = 0; i < count; i++) {
-        size_t task = lowering->release_count + lowering->classes->of_flow[i];
-        finish_s[i] = units_s_from_ps(trace->entries[task].end_ps) / lowering->clock_ratio;
+    const struct trace *trace = engine_run(lowered->graph, scratch);
+    double *finish_s = arena_alloc(arena, flow_count, sizeof *finish_s);
+    for (size_t i = 0; i < flow_count; i++) {
+        int64_t end_ps = trace->entries[lowered->task_of_flow[i]].end_ps;
+        finish_s[i] = units_s_from_ps(end_ps) / lowered->clock_ratio;
     }
-    struct flow_times *times = arena_alloc(lowering->arena, 1, sizeof *times);
+    struct flow_times *times = arena_alloc(arena, 1, sizeof *times);
     *times = (struct flow_times){
         .finish_s = finish_s,
-        .class_count = lowering->classes->count,
+        .class_count = lowered->class_count,
         .event_count = trace->event_count,
         .solve_count = trace->solve_count,
     };
@@ -256,19 +300,11 @@ struct flow_times *
 flow_times_find(const struct flow_list *list, const struct cluster *cluster, uint64_t seed,
                 struct arena *arena, struct error_list *errors)
 {
-    const struct flow_paths *paths = flow_paths_find(list, cluster, seed, arena, errors);
-    if (!paths)
-        return NULL;
-    struct lowering lowering = {
-        .list = list,
-        .paths = paths,
-        .classes = flow_classes_find(list, paths, arena),
-        .arena = arena,
-        .clock_ratio = finest_clock_ratio(longest_s(list, paths)),
-    };
-    make_room(&lowering);
-    add_links(&lowering);
-    add_releases(&lowering);
-    add_flows(&lowering);
-    return times_from(&lowering, engine_run(lowering.graph, arena));
+    struct arena *scratch = arena_new_beside(arena);
+    struct flow_times *times = NULL;
+    struct lowered lowered;
+    if (lower_list(list, cluster, seed, &lowered, scratch, errors))
+        times = run_lowered(&lowered, list->count, scratch, arena);
+    arena_free(scratch);
+    return times;
 }

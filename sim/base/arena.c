@@ -46,6 +46,12 @@ arena_new(const struct arena_policy *policy)
     return arena;
 }
 
+struct arena *
+arena_new_beside(const struct arena *arena)
+{
+    return arena_new(&arena->policy);
+}
+
 void
 arena_free(struct arena *arena)
 {

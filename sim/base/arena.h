@@ -16,6 +16,8 @@ struct arena_policy {
 };
 
 struct arena *arena_new(const struct arena_policy *policy);
+/* Another one with the same policy, for what is to go sooner than the rest. */
+struct arena *arena_new_beside(const struct arena *arena);
 void arena_free(struct arena *arena);
 
 /* count * size bytes, zeroed, aligned for any type; lives as long as the arena. */

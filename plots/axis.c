@@ -93,7 +93,8 @@ add_fine_log_ticks(struct axis *axis, const char *unit, size_t tick_max)
 {
     static const double leads[3] = {1.0, 2.0, 5.0};
     axis->tick_count = 0;
-    for (double exponent = floor(log10(axis->low)); exponent <= log10(axis->high); exponent++)
+    int first = (int)floor(log10(axis->low)), last = (int)floor(log10(axis->high));
+    for (int exponent = first; exponent <= last; exponent++)
         for (int i = 0; i < 3 && axis->tick_count < tick_max; i++) {
             double value = leads[i] * pow(10.0, exponent);
             if (value >= axis->low * (1.0 - tick_slack) &&
@@ -102,17 +103,25 @@ add_fine_log_ticks(struct axis *axis, const char *unit, size_t tick_max)
         }
 }
 
+/* How many exponents apart ticks stand, so that tick_max hold the length. */
+static int
+stride_of(int length, size_t tick_max)
+{
+    int stride = 1;
+    while (length >= stride * (int)tick_max)
+        stride++;
+    return stride;
+}
+
 struct axis
 axis_log(double low, double high, const char *unit, size_t tick_max)
 {
     assert(isfinite(high) && low > 0.0 && low < high);
     assert(tick_max >= 1 && tick_max <= AXIS_TICK_MAX);
     struct axis axis = {.low = low, .high = high, .is_log = true};
-    double first = ceil(log10(low) - tick_slack), last = floor(log10(high) + tick_slack);
-    double stride = 1.0;
-    while (floor((last - first) / stride) + 1.0 > (double)tick_max)
-        stride += 1.0;
-    for (double exponent = first; exponent <= last; exponent += stride)
+    int first = (int)ceil(log10(low) - tick_slack), last = (int)floor(log10(high) + tick_slack);
+    int stride = stride_of(last - first, tick_max);
+    for (int exponent = first; exponent <= last; exponent += stride)
         add_log_tick(&axis, pow(10.0, exponent), unit);
     if (axis.tick_count < 2)
         add_fine_log_ticks(&axis, unit, tick_max);
@@ -144,8 +153,9 @@ axis_binary(double low, double high, const char *unit, size_t tick_max)
     double step = 1.0;
     while (floor(high / step) - ceil(low / step) + 1.0 > (double)tick_max)
         step *= 2.0;
-    for (double value = ceil(low / step) * step; value <= high; value += step)
-        add_binary_tick(&axis, value, unit);
+    double first = ceil(low / step);
+    for (int i = 0; (first + i) * step <= high; i++)
+        add_binary_tick(&axis, (first + i) * step, unit);
     return axis;
 }
 
@@ -155,11 +165,9 @@ axis_log_binary(double low, double high, const char *unit, size_t tick_max)
     assert(low > 0.0 && low < high && high <= 0x1p62);
     assert(tick_max >= 1 && tick_max <= AXIS_TICK_MAX);
     struct axis axis = {.low = low, .high = high, .is_log = true};
-    double first = ceil(log2(low) - tick_slack), last = floor(log2(high) + tick_slack);
-    double stride = 1.0;
-    while (floor((last - first) / stride) + 1.0 > (double)tick_max)
-        stride += 1.0;
-    for (double exponent = first; exponent <= last; exponent += stride)
+    int first = (int)ceil(log2(low) - tick_slack), last = (int)floor(log2(high) + tick_slack);
+    int stride = stride_of(last - first, tick_max);
+    for (int exponent = first; exponent <= last; exponent += stride)
         add_binary_tick(&axis, exp2(exponent), unit);
     return axis;
 }

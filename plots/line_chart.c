@@ -18,9 +18,11 @@ static const double y_name_pt = 14.0;    /* above the box */
 static const double series_gap_pt = 6.0; /* from the box to a curve's label */
 static const double y_headroom = 0.06;   /* of the range, above the highest */
 static const double far_from_zero =
-    0.6;                                /* low above this part of high: y need not begin at 0 */
+    0.4;                                /* low above this part of high: y need not begin at 0 */
 static const double overhang_pt = 12.0; /* of labels of x, into the margin */
-static const double height_least_pt = 60.0;
+static const double height_least_pt = 60.0; /* of a panel */
+static const double panel_gap_pt = 22.0;    /* with the name of the lower one's y */
+static const double height_per_tick_pt = 11.0;
 
 struct range {
     double low, high;
@@ -29,7 +31,8 @@ struct range {
 struct drawing {
     const struct line_chart *chart;
     struct page page;
-    struct plane plane;
+    struct plane plane; /* of the panel at hand ... */
+    size_t first, end;  /* ... and its series, the last one excluded */
 };
 
 uint32_t
@@ -51,10 +54,10 @@ widen(struct range *range, double value)
 }
 
 static void
-find_ranges(const struct line_chart *chart, struct range *x, struct range *y)
+find_ranges(const struct drawing *drawing, struct range *x, struct range *y)
 {
-    for (size_t s = 0; s < chart->series_count; s++) {
-        const struct line_chart_series *series = &chart->series[s];
+    for (size_t s = drawing->first; s < drawing->end; s++) {
+        const struct line_chart_series *series = &drawing->chart->series[s];
         for (size_t i = 0; i < series->vertex_count; i++) {
             widen(x, series->curve[i].x);
             widen(y, series->curve[i].low);
@@ -134,27 +137,72 @@ series_width_pt(const struct drawing *drawing)
     return fmin(widest, page_content_width_pt(&drawing->page) / 3);
 }
 
-/* Both axes and the box that is left between titles, labels and footer. */
+static size_t
+panel_count(const struct line_chart *chart)
+{
+    return chart->has_panels && chart->series_count > 1 ? chart->series_count : 1;
+}
+
+/* The first panel's box: an even part of what titles, labels and footer leave. */
+static struct canvas_box
+first_box(const struct drawing *drawing, double page_height_pt, double below_pt)
+{
+    double panels = (double)panel_count(drawing->chart);
+    double top = drawing->page.y_pt + y_name_pt;
+    double height = (page_height_pt - top - below_pt - (panels - 1) * panel_gap_pt) / panels;
+    return (struct canvas_box){.y_pt = top, .height_pt = fmax(height_least_pt, height)};
+}
+
+/* Makes the index-th panel the one at hand: its series, and its own scale of y. */
+static void
+choose_panel(struct drawing *drawing, size_t index)
+{
+    const struct line_chart *chart = drawing->chart;
+    struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
+    size_t series_each = panel_count(chart) > 1 ? 1 : chart->series_count;
+    drawing->first = index * series_each;
+    drawing->end = drawing->first + series_each;
+    find_ranges(drawing, &x, &y);
+    double ticks = floor(drawing->plane.box.height_pt / height_per_tick_pt);
+    drawing->plane.y =
+        make_axis(&chart->y, y_range(y, chart->y.scale), (size_t)fmin(AXIS_TICK_MAX, ticks));
+}
+
+/* Room for the widest labels of y of any panel. */
+static double
+widest_gutter_pt(struct drawing *drawing)
+{
+    double widest = 20.0;
+    for (size_t i = 0; i < panel_count(drawing->chart); i++) {
+        choose_panel(drawing, i);
+        widest = fmax(widest, plane_gutter_pt(&drawing->plane.y, drawing->page.canvas));
+    }
+    return widest;
+}
+
+/* The first panel's box and the axis of x that all share. */
 static void
 settle_plane(struct drawing *drawing, double page_height_pt)
 {
     const struct line_chart *chart = drawing->chart;
     struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
     struct plane *plane = &drawing->plane;
-    find_ranges(chart, &x, &y);
-    y = y_range(y, chart->y.scale);
-    plane->y = make_axis(&chart->y, y, AXIS_TICK_MAX);
-    double gutter = fmax(plane_gutter_pt(&plane->y, drawing->page.canvas), 20.0);
-    double top = drawing->page.y_pt + y_name_pt;
     double below = PLANE_LABELS_PT + PLANE_NAME_PT + PAGE_SECTION_GAP_PT + PAGE_MARGIN_PT;
     below += chart->footer != NULL ? PAGE_FOOTER_PT : 0.0;
-    double height = fmax(height_least_pt, page_height_pt - top - below);
-    double width = page_content_width_pt(&drawing->page) - gutter - series_width_pt(drawing);
+    drawing->end = chart->series_count;
+    find_ranges(drawing, &x, &y);
     plane->overhang_pt = overhang_pt;
-    plane->box = (struct canvas_box){PAGE_MARGIN_PT + gutter, top, width, height};
-    plane->x =
-        make_axis(&chart->x, open_range(x, is_log(chart->x.scale)), plane_x_tick_max(width));
-    canvas_set_size(drawing->page.canvas, drawing->page.width_pt, top + height + below);
+    plane->box = first_box(drawing, page_height_pt, below);
+    double gutter = widest_gutter_pt(drawing);
+    plane->box.x_pt = PAGE_MARGIN_PT + gutter;
+    plane->box.width_pt =
+        page_content_width_pt(&drawing->page) - gutter - series_width_pt(drawing);
+    plane->x = make_axis(&chart->x, open_range(x, is_log(chart->x.scale)),
+                         plane_x_tick_max(plane->box.width_pt));
+    double panels = (double)panel_count(chart);
+    double height = panels * (plane->box.height_pt + panel_gap_pt) - panel_gap_pt;
+    canvas_set_size(drawing->page.canvas, drawing->page.width_pt,
+                    plane->box.y_pt + height + below);
 }
 
 static void
@@ -164,8 +212,10 @@ draw_marks(const struct drawing *drawing)
     const struct canvas_box *box = &drawing->plane.box;
     struct canvas *canvas = drawing->page.canvas;
     double reached_pt = box->x_pt;
-    for (size_t i = 0; i < drawing->chart->mark_count; i++) {
-        const struct line_chart_mark *mark = &drawing->chart->marks[i];
+    const struct line_chart_series *series = &drawing->chart->series[drawing->first];
+    size_t count = drawing->end == drawing->first + 1 ? series->mark_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct line_chart_mark *mark = &series->marks[i];
         double x_pt = plane_point(&drawing->plane, mark->x, drawing->plane.y.low).x_pt;
         canvas_line(canvas, (struct canvas_point){x_pt, box->y_pt},
                     (struct canvas_point){x_pt, box->y_pt + box->height_pt}, STYLE_HAIRLINE_PT,
@@ -238,23 +288,24 @@ draw_points(const struct drawing *drawing, const struct line_chart_series *serie
         }
 }
 
-/* Of one curve black, as measurements are everywhere; of several in their curve's colour. */
+/* Of a curve alone in its panel black, as measurements are everywhere; else in its colour. */
 static uint32_t
 point_colour(const struct line_chart *chart, size_t series)
 {
-    return chart->series_count == 1 ? style_colour(STYLE_MEASURED)
-                                    : style_shade(line_chart_colour(series), point_shade);
+    return chart->series_count <= panel_count(chart)
+               ? style_colour(STYLE_MEASURED)
+               : style_shade(line_chart_colour(series), point_shade);
 }
 
 static void
 draw_series(const struct drawing *drawing)
 {
     const struct line_chart *chart = drawing->chart;
-    for (size_t s = chart->series_count; s-- > 0;)
+    for (size_t s = drawing->end; s-- > drawing->first;)
         draw_band(drawing, &chart->series[s], line_chart_colour(s));
-    for (size_t s = chart->series_count; s-- > 0;)
+    for (size_t s = drawing->end; s-- > drawing->first;)
         draw_curve(drawing, &chart->series[s], line_chart_colour(s));
-    for (size_t s = chart->series_count; s-- > 0;)
+    for (size_t s = drawing->end; s-- > drawing->first;)
         draw_points(drawing, &chart->series[s], point_colour(chart, s));
 }
 
@@ -269,7 +320,7 @@ static size_t
 collect_end_labels(const struct drawing *drawing, struct end_label *ends)
 {
     size_t count = 0;
-    for (size_t s = 0; s < drawing->chart->series_count; s++) {
+    for (size_t s = drawing->first; s < drawing->end; s++) {
         const struct line_chart_series *series = &drawing->chart->series[s];
         if (series->label == NULL || series->vertex_count == 0)
             continue;
@@ -387,6 +438,22 @@ x_name(const struct drawing *drawing)
                         drawing->plane.x.unit);
 }
 
+static void
+draw_panel(const struct drawing *drawing)
+{
+    struct canvas *canvas = drawing->page.canvas;
+    plane_draw_grid(&drawing->plane, canvas);
+    draw_marks(drawing);
+    draw_series(drawing);
+    draw_end_labels(drawing);
+    plane_draw_y(&drawing->plane, canvas);
+    draw_y_name(drawing);
+    if (drawing->end == drawing->chart->series_count)
+        plane_draw_x(&drawing->plane, x_name(drawing), canvas);
+    else
+        plane_draw_x_ticks(&drawing->plane, canvas);
+}
+
 void
 line_chart_draw(const struct line_chart *chart, const struct style_page *page,
                 struct canvas *canvas)
@@ -396,12 +463,10 @@ line_chart_draw(const struct line_chart *chart, const struct style_page *page,
     page_draw_titles(&drawing.page, chart->title, chart->subtitle);
     draw_legend(&drawing);
     settle_plane(&drawing, page->height_pt);
-    plane_draw_grid(&drawing.plane, canvas);
-    draw_marks(&drawing);
-    draw_series(&drawing);
-    draw_end_labels(&drawing);
-    plane_draw_x(&drawing.plane, x_name(&drawing), canvas);
-    plane_draw_y(&drawing.plane, canvas);
-    draw_y_name(&drawing);
+    for (size_t i = 0; i < panel_count(chart); i++) {
+        choose_panel(&drawing, i);
+        draw_panel(&drawing);
+        drawing.plane.box.y_pt += drawing.plane.box.height_pt + panel_gap_pt;
+    }
     page_draw_footer(&drawing.page, chart->footer);
 }

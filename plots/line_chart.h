@@ -12,8 +12,8 @@
  *                     n
  *      footer
  *
- * Drawn as a timeline is: canvas_new, line_chart_draw, canvas_write, text_write_file,
- * canvas_free. */
+ * Curves that would hide each other get panels. Drawn as a timeline is: canvas_new,
+ * line_chart_draw, canvas_write, text_write_file, canvas_free. */
 #ifndef PLOTS_LINE_CHART_H
 #define PLOTS_LINE_CHART_H
 
@@ -47,19 +47,21 @@ struct line_chart_point {
     bool is_hollow; /* a ring: of less weight than the others */
 };
 
+/* A place of x that means something: a light upright line, its label beside it at the top where
+ * there is room. By ascending x. */
+struct line_chart_mark {
+    double x;
+    const char *label; /* may be NULL */
+};
+
 struct line_chart_series {
     const char *label;                     /* at the curve's end; NULL for none */
     const struct line_chart_vertex *curve; /* by ascending x */
     size_t vertex_count;
     const struct line_chart_point *points;
     size_t point_count;
-};
-
-/* A place of x that means something: a light upright line, its label beside it at the top where
- * there is room. By ascending x. */
-struct line_chart_mark {
-    double x;
-    const char *label; /* may be NULL */
+    const struct line_chart_mark *marks; /* shown where it is the only curve of its panel */
+    size_t mark_count;
 };
 
 struct line_chart {
@@ -69,14 +71,13 @@ struct line_chart {
     struct line_chart_axis x, y;
     const struct line_chart_series *series; /* the first is drawn over the others */
     size_t series_count;
-    const struct line_chart_mark *marks;
-    size_t mark_count;
+    bool has_panels; /* one below the other, a curve in each, with a y of its own */
     /* In the legend; NULL: not there. */
     const char *curve_name, *band_name, *point_name, *hollow_name;
 };
 
-/* Draws and sets the canvas's size to the page's. A linear y begins at 0 unless all values lie
- * close together far from it. */
+/* Draws and sets the canvas's size to the page's, higher if panels need it. A linear y begins at 0
+ * unless all values lie close together far from it. */
 void line_chart_draw(const struct line_chart *chart, const struct style_page *page,
                      struct canvas *canvas);
 

@@ -51,6 +51,14 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "dot 35.27,122.60 2.20 #000000\n"
                                  "dot 35.27,122.60 1.40 #FFFFFF\n"
                                  "dot 160.13,82.99 2.20 #000000\n"
+                                 "text 25.18 151.92 #595959 8.0 '0'\n"
+                                 "text 20.09 138.72 #595959 8.0 '50'\n"
+                                 "text 15.00 125.52 #595959 8.0 '100'\n"
+                                 "text 15.00 112.31 #595959 8.0 '150'\n"
+                                 "text 15.00 99.11 #595959 8.0 '200'\n"
+                                 "text 15.00 85.91 #595959 8.0 '250'\n"
+                                 "text 15.00 72.71 #595959 8.0 '300'\n"
+                                 "text 15.00 60.30 #595959 8.0 'TFLOP/s'\n"
                                  "line 35.27,149.00 285.00,149.00 #595959 0.50\n"
                                  "line 35.27,149.00 35.27,153.00 #595959 0.50\n"
                                  "line 97.70,149.00 97.70,153.00 #595959 0.50\n"
@@ -62,15 +70,7 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "text 149.96 162.00 #595959 8.0 '2048'\n"
                                  "text 212.39 162.00 #595959 8.0 '2560'\n"
                                  "text 274.82 162.00 #595959 8.0 '3072'\n"
-                                 "text 157.60 174.00 #595959 8.0 'n'\n"
-                                 "text 25.18 151.92 #595959 8.0 '0'\n"
-                                 "text 20.09 138.72 #595959 8.0 '50'\n"
-                                 "text 15.00 125.52 #595959 8.0 '100'\n"
-                                 "text 15.00 112.31 #595959 8.0 '150'\n"
-                                 "text 15.00 99.11 #595959 8.0 '200'\n"
-                                 "text 15.00 85.91 #595959 8.0 '250'\n"
-                                 "text 15.00 72.71 #595959 8.0 '300'\n"
-                                 "text 15.00 60.30 #595959 8.0 'TFLOP/s'\n";
+                                 "text 157.60 174.00 #595959 8.0 'n'\n";
 
 START_TEST(a_small_chart_is_drawn_to_scale)
 {
@@ -78,16 +78,18 @@ START_TEST(a_small_chart_is_drawn_to_scale)
                                               {2048, 300e12, 300e12, 300e12},
                                               {3072, 200e12, 200e12, 200e12}};
     const struct line_chart_point points[] = {{2048, 250e12, false}, {1024, 100e12, true}};
-    const struct line_chart_series series = {
-        .curve = curve, .vertex_count = 3, .points = points, .point_count = 2};
     const struct line_chart_mark marks[] = {{1536, "2 waves"}};
+    const struct line_chart_series series = {.curve = curve,
+                                             .vertex_count = 3,
+                                             .points = points,
+                                             .point_count = 2,
+                                             .marks = marks,
+                                             .mark_count = 1};
     const struct line_chart chart = {.title = "Small",
                                      .x = {"n", "", LINE_CHART_BINARY},
                                      .y = {NULL, "FLOP/s", LINE_CHART_LINEAR},
                                      .series = &series,
                                      .series_count = 1,
-                                     .marks = marks,
-                                     .mark_count = 1,
                                      .curve_name = "predicted"};
     struct text dump = text_new(arena);
     line_chart_draw(&chart, &(struct style_page){300.0, 200.0}, canvas);
@@ -134,12 +136,15 @@ random_chart(uint64_t *seed)
     double scale = scales[draw_number(seed, 5)];
     for (size_t i = 0; i < series_count; i++)
         series[i] = random_series(seed, scale);
-    bool has_curve = series_count > 0 && series[0].vertex_count > 1;
-    for (size_t i = 0; i < mark_count && has_curve; i++)
+    for (size_t i = 0; i < mark_count; i++)
         marks[i] =
-            (struct line_chart_mark){64 + (series[0].curve[series[0].vertex_count - 1].x - 64) *
-                                              (double)i / (double)mark_count,
+            (struct line_chart_mark){64 + 64 * 50 * (double)i / (double)mark_count,
                                      arena_format(arena, "%u waves", draw_number(seed, 200))};
+    for (size_t i = 0; i < series_count; i++)
+        if (series[i].vertex_count > 50) {
+            series[i].marks = marks;
+            series[i].mark_count = mark_count;
+        }
     return (struct line_chart){
         .title = "What is found here takes more than one line of a narrow page",
         .subtitle = draw_number(seed, 2) ? "of that and this" : NULL,
@@ -150,8 +155,7 @@ random_chart(uint64_t *seed)
               (enum line_chart_scale)draw_number(seed, 2)},
         .series = series,
         .series_count = series_count,
-        .marks = marks,
-        .mark_count = has_curve ? mark_count : 0,
+        .has_panels = draw_number(seed, 2),
         .curve_name = "predicted",
         .band_name = "one standard deviation",
         .point_name = "measured",
@@ -166,6 +170,47 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     struct line_chart chart = random_chart(&seed);
     line_chart_draw(&chart, pages[_i % 4], canvas);
     check_texts(canvas);
+}
+END_TEST
+
+static int
+count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* Curves up to 10 and 1000 of nothing, from 0: the first has ticks to 10, the second to 1 k. Marks
+ * belong to one curve and are shown where that is alone. */
+START_TEST(a_panel_has_a_scale_and_marks_of_its_own)
+{
+    const struct line_chart_vertex low[] = {{1, 0, 0, 0}, {2, 10, 10, 10}};
+    const struct line_chart_vertex high[] = {{1, 0, 0, 0}, {2, 1000, 1000, 1000}};
+    const struct line_chart_mark mark = {1.5, "here"};
+    const struct line_chart_series series[] = {
+        {.label = "low", .curve = low, .vertex_count = 2, .marks = &mark, .mark_count = 1},
+        {.label = "high", .curve = high, .vertex_count = 2}};
+    struct line_chart chart = {.title = "Two",
+                               .x = {"n", "", LINE_CHART_BINARY},
+                               .y = {NULL, "", LINE_CHART_LINEAR},
+                               .series = series,
+                               .series_count = 2};
+    struct text one = text_new(arena), two = text_new(arena);
+    line_chart_draw(&chart, &STYLE_PAGE_WEB, canvas);
+    canvas_dump(canvas, &one);
+    ck_assert_int_eq(count_of(one.bytes, "'here'"), 0);
+    ck_assert_int_eq(count_of(one.bytes, "'10'"), 0);
+    struct canvas *other = canvas_new(arena, "DejaVu Sans");
+    chart.has_panels = true;
+    line_chart_draw(&chart, &STYLE_PAGE_WEB, other);
+    canvas_dump(other, &two);
+    ck_assert_int_eq(count_of(two.bytes, "'here'"), 1);
+    ck_assert_int_eq(count_of(two.bytes, "'10'"), 1);
+    ck_assert_int_eq(count_of(two.bytes, "'1.0'"), 1);
+    ck_assert_int_eq(count_of(two.bytes, "'n'"), 1);
+    canvas_free(other);
 }
 END_TEST
 
@@ -202,6 +247,7 @@ line_chart_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
+    tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
     tcase_add_test(tests, the_first_colours_differ);
     tcase_add_test(tests, one_point_alone_has_a_scale);
     suite_add_tcase(suite, tests);

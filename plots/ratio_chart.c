@@ -303,7 +303,8 @@ draw_section(struct grid *grid, const struct ratio_chart_section *section)
         struct plane plane = {
             .box = grid->box, .x = grid->x, .y = grid->y, .overhang_pt = overhang_pt};
         plane.box.x_pt += (double)(i % columns) * (grid->box.width_pt + panel_gap_pt);
-        plane.box.y_pt = grid->page.y_pt + head_pt + (double)(i / columns) * pitch_pt;
+        size_t row = i / columns;
+        plane.box.y_pt = grid->page.y_pt + head_pt + (double)row * pitch_pt;
         draw_panel(grid, &plane, &section->panels[i]);
         if (i % columns == 0)
             plane_draw_y(&plane, canvas);

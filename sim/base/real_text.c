@@ -159,7 +159,10 @@ write_decimal(const struct decimal *decimal, int precision, char *text)
     for (size_t i = 0; i < count || (int)i < before; i++) {
         if (before > 0 && i == (size_t)before)
             text[length++] = '.';
-        text[length++] = i < count ? digits[i] : '0';
+        if (i < count)
+            text[length++] = digits[i];
+        else
+            text[length++] = '0';
     }
     if (has_exponent) {
         text[length++] = 'e';

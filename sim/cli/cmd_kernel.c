@@ -89,7 +89,8 @@ static int
 price_sweep(const struct options *options, const struct device *device, struct arena *arena)
 {
     struct error_list errors = {0};
-    struct kernel_sweep sweep = {.options = options, .device = device};
+    struct kernel_sweep sweep = {
+        .options = options, .device = device, .has_panels = options_flag(options, "panels")};
     struct measured_list measured = {0};
     const char *range = options_text(options, "sweep"), *fault = "";
     const char *series = options_text(options, "series");
@@ -139,8 +140,10 @@ check_options(const struct options *options)
         return command_usage(name, "--sweep runs over one kernel, and there is only a list");
     if (has_sweep)
         return EXIT_DONE;
-    if (*options_text(options, "series") || options_text_count(options, "measured") > 0)
-        return command_usage(name, "--series and --measured go with --sweep KEY=FROM:TO:STEP");
+    if (*options_text(options, "series") || options_text_count(options, "measured") > 0 ||
+        options_flag(options, "panels"))
+        return command_usage(
+            name, "--series, --panels and --measured go with --sweep KEY=FROM:TO:STEP");
     if (command_draws(format) || format == OUTPUT_CSV)
         return command_usage(name, "a picture or a table is of a --sweep KEY=FROM:TO:STEP");
     return EXIT_DONE;
@@ -170,6 +173,7 @@ static const struct option_spec OPTIONS[] = {
     {"keep-going", 0, OPTION_FLAG, NULL, "past a line that cannot be answered"},
     {"sweep", 0, OPTION_TEXT, "KEY=FROM:TO:STEP", "one key over a range, or KEY=1,2,4"},
     {"series", 0, OPTION_TEXT, "KEY=VALUE,...", "a curve for each value of another key"},
+    {"panels", 0, OPTION_FLAG, NULL, "in a picture, a panel for each curve"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels to set beside a sweep (JSONL)"},
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of words"},
     {"output", 'o', OPTION_TEXT, "FILE", ".json; of a sweep .csv, .svg, .png, .pdf, too"},

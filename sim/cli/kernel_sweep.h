@@ -34,6 +34,7 @@ struct kernel_sweep {
     const struct device *device;
     struct sweep sweep;
     struct sweep_words series; /* of count 0: one curve */
+    bool has_panels;           /* in a picture, one a curve */
     const char *fixed;         /* what does not run: "gemm m=4096 k=4096 dtype=bf16" */
     struct kernel_sweep_curve *curves;
     size_t curve_count;

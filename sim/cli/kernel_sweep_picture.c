@@ -48,6 +48,33 @@ make_points(const struct kernel_sweep *sweep, const struct kernel_sweep_curve *c
     return points;
 }
 
+/* Whether one more wave of tiles begins between the values i - 1 and i, and costs. */
+static bool
+begins_wave(const struct kernel_sweep *sweep, size_t curve, size_t i)
+{
+    const struct kernel_sweep_point *points = sweep->curves[curve].points;
+    return points[i].cost.waves > points[i - 1].cost.waves &&
+           rate_at(sweep, curve, i) < rate_at(sweep, curve, i - 1);
+}
+
+/* Half way between the two values. */
+static void
+add_wave_marks(const struct kernel_sweep *sweep, size_t curve, struct line_chart_series *series,
+               struct arena *arena)
+{
+    const int64_t *values = sweep->sweep.values;
+    struct line_chart_mark *marks = arena_alloc(arena, sweep->sweep.count, sizeof *marks);
+    size_t count = 0;
+    for (size_t i = 1; i < sweep->sweep.count; i++)
+        if (begins_wave(sweep, curve, i))
+            marks[count++] = (struct line_chart_mark){
+                ((double)values[i - 1] + (double)values[i]) / 2,
+                arena_format(arena, "%" PRId64 " waves",
+                             sweep->curves[curve].points[i].cost.waves)};
+    series->marks = marks;
+    series->mark_count = count <= MARKS_MAX ? count : 0;
+}
+
 static void
 add_series(const struct kernel_sweep *sweep, struct line_chart *chart, struct arena *arena)
 {
@@ -64,35 +91,10 @@ add_series(const struct kernel_sweep *sweep, struct line_chart *chart, struct ar
             .points = make_points(sweep, curve, arena),
             .point_count = curve->measured_count,
         };
+        add_wave_marks(sweep, c, &series[c], arena);
     }
     chart->series = series;
     chart->series_count = sweep->curve_count;
-}
-
-/* Whether one more wave of tiles begins between the values i - 1 and i, and costs. */
-static bool
-begins_wave(const struct kernel_sweep *sweep, size_t i)
-{
-    const struct kernel_sweep_point *points = sweep->curves[0].points;
-    return points[i].cost.waves > points[i - 1].cost.waves &&
-           rate_at(sweep, 0, i) < rate_at(sweep, 0, i - 1);
-}
-
-/* Of one curve, half way between the two values. */
-static void
-add_wave_marks(const struct kernel_sweep *sweep, struct line_chart *chart, struct arena *arena)
-{
-    const int64_t *values = sweep->sweep.values;
-    struct line_chart_mark *marks = arena_alloc(arena, sweep->sweep.count, sizeof *marks);
-    size_t count = 0;
-    for (size_t i = 1; sweep->curve_count == 1 && i < sweep->sweep.count; i++)
-        if (begins_wave(sweep, i))
-            marks[count++] =
-                (struct line_chart_mark){((double)values[i - 1] + (double)values[i]) / 2,
-                                         arena_format(arena, "%" PRId64 " waves",
-                                                      sweep->curves[0].points[i].cost.waves)};
-    chart->marks = marks;
-    chart->mark_count = count <= MARKS_MAX ? count : 0;
 }
 
 static struct units_text
@@ -183,7 +185,7 @@ kernel_sweep_picture(const struct kernel_sweep *sweep, struct arena *arena)
     chart->y = (struct line_chart_axis){NULL, kernel_sweep_has_flop(sweep) ? "FLOP/s" : "B/s",
                                         LINE_CHART_LINEAR};
     add_series(sweep, chart, arena);
-    add_wave_marks(sweep, chart, arena);
+    chart->has_panels = sweep->has_panels;
     chart->curve_name = "predicted";
     chart->band_name = "one standard deviation";
     chart->point_name = "measured, held out of the fit";

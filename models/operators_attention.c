@@ -30,23 +30,6 @@ core_head_dim(const struct workload *workload)
     return (arch->head_dim + arch_value_head_dim(arch)) / 2;
 }
 
-/* Tokens that each attend to the window_tokens before them. The vocabulary's attention sees all:
- * the band is cut into blocks of as many queries as the window is long, each of which meets the
- * keys that a query of the band meets on the mean. */
-static void
-cut_to_window(struct attention *attention, int64_t window_tokens)
-{
-    int64_t length = attention->q_len;
-    if (window_tokens == 0 || window_tokens >= length)
-        return;
-    double w = (double)window_tokens, s = (double)length;
-    int64_t blocks = (length + window_tokens - 1) / window_tokens;
-    attention->batch *= blocks;
-    attention->q_len = length / blocks;
-    attention->kv_len = (int64_t)(w - w * w / (2 * s) + 0.5);
-    attention->is_causal = false;
-}
-
 /* Where the stack repeats key and value heads, attention sees as many of them as of queries. */
 static void
 build_core(struct operator_builder *builder, int64_t window_tokens)
@@ -63,9 +46,9 @@ build_core(struct operator_builder *builder, int64_t window_tokens)
                                   .kv_heads = kv_heads,
                                   .head_dim = core_head_dim(workload),
                                   .is_causal = true,
+                                  .window = window_tokens < length ? window_tokens : 0,
                                   .implementation =
                                       workload->software->attention_implementation};
-    cut_to_window(&attention, window_tokens);
     builder->spent_on = CLASS_ATTENTION_CORE;
     build_kernel(builder, "attention",
                  (struct kernel){.kind = KERNEL_ATTENTION, .attention = attention}, true);

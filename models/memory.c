@@ -158,10 +158,10 @@ needs_of(const struct ledger *ledger, const struct tensor_list *tensors, int64_t
     struct share_needs most = {0};
     for (int64_t i = 0; i < ranks && tensors->count > 0; i++) {
         const struct optimizer_share *share = &shares[i];
-        int64_t pieces = share->exchange_before_elements + share->exchange_after_elements;
         double parameters = (double)(share->adamw_parameters + share->muon_parameters);
         most.state = larger(most.state, optimizer_state_bytes(share) + widened * parameters);
-        most.pieces = larger(most.pieces, element_bytes * (double)pieces);
+        most.pieces =
+            larger(most.pieces, element_bytes * (double)optimizer_buffer_elements(share));
         most.workspace = larger(most.workspace, newton_schulz_bytes(share, element_bytes));
     }
     return most;

@@ -1,7 +1,9 @@
-/* Who owns what of the optimizer: one walk over the flattened tensors. */
+/* Who owns what of the optimizer: a walk over the flattened tensors, or a list of whole matrices
+ * handed out by weight. */
 #include "models/optimizer.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static int64_t
 least(int64_t a, int64_t b)
@@ -83,16 +85,15 @@ add_tensor(struct optimizer_share *shares, int64_t share_size, const struct tens
     }
 }
 
-const struct optimizer_share *
-optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int64_t data_ranks,
-                 struct arena *arena)
+/* All tensors behind one another, cut into equal pieces. */
+static void
+cut_evenly(struct optimizer_share *shares, int64_t data_ranks,
+           const struct tensor_list *tensors, const struct plan *plan)
 {
-    struct optimizer_share *shares = arena_alloc(arena, (size_t)data_ranks, sizeof *shares);
-    int64_t total = 0;
+    int64_t total = 0, begin = 0;
     for (int64_t i = 0; i < tensors->count; i++)
         total += tensor_elements(&tensors->items[i]);
     int64_t share_size = plan->zero_stage == 0 ? total : (total + data_ranks - 1) / data_ranks;
-    int64_t begin = 0;
     for (int64_t i = 0; i < tensors->count; i++) {
         const struct tensor *tensor = &tensors->items[i];
         for (int64_t copy = 0; copy < tensor->copies; copy++) {
@@ -102,7 +103,168 @@ optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int
     }
     for (int64_t rank = 1; plan->zero_stage == 0 && rank < data_ranks; rank++)
         shares[rank] = shares[0];
+}
+
+/* Instead of sending pieces to and fro, all matrices go to all. */
+static void
+gather_all(struct optimizer_share *shares, int64_t data_ranks)
+{
+    int64_t all = 0;
+    for (int64_t rank = 0; rank < data_ranks; rank++)
+        all += shares[rank].muon_parameters;
+    for (int64_t rank = 0; rank < data_ranks; rank++) {
+        shares[rank].gathered_elements = all;
+        shares[rank].exchange_before_elements = shares[rank].exchange_after_elements = 0;
+    }
+}
+
+/* A rank and what it has to do so far: the least burdened lies on top of a heap. */
+struct burden {
+    double flop;
+    int64_t rank;
+};
+
+static bool
+is_lighter(const struct burden *a, const struct burden *b)
+{
+    return a->flop < b->flop || (a->flop == b->flop && a->rank < b->rank);
+}
+
+/* The top has become heavier: it sinks to its place. */
+static void
+sink(struct burden *heap, int64_t count)
+{
+    int64_t at = 0;
+    for (;;) {
+        int64_t lightest = at;
+        for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (is_lighter(&heap[child], &heap[lightest]))
+                lightest = child;
+        if (lightest == at)
+            return;
+        struct burden kept = heap[at];
+        heap[at] = heap[lightest];
+        heap[lightest] = kept;
+        at = lightest;
+    }
+}
+
+struct whole_matrix {
+    const struct tensor *tensor;
+    double flop;
+    int64_t index;
+};
+
+/* Newton-Schulz is of the order of the long side times the square of the short one. */
+static double
+matrix_flop(const struct tensor *tensor)
+{
+    double rows = (double)tensor->rows, columns = (double)tensor->columns;
+    return rows < columns ? rows * rows * columns : rows * columns * columns;
+}
+
+static int
+heaviest_first(const void *left, const void *right)
+{
+    const struct whole_matrix *a = left, *b = right;
+    if (a->flop != b->flop)
+        return a->flop > b->flop ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+struct matrix_list {
+    struct whole_matrix *items;
+    int64_t count;
+};
+
+/* Every copy of every matrix, heaviest first. */
+static struct matrix_list
+list_matrices(const struct tensor_list *tensors, const struct plan *plan, struct arena *arena)
+{
+    struct matrix_list list = {0};
+    int64_t room = 0;
+    for (int64_t i = 0; i < tensors->count; i++)
+        room += is_orthogonalised(&tensors->items[i], plan) ? tensors->items[i].copies : 0;
+    list.items = arena_alloc(arena, (size_t)room, sizeof *list.items);
+    for (int64_t i = 0; i < tensors->count; i++) {
+        const struct tensor *tensor = &tensors->items[i];
+        for (int64_t copy = 0; is_orthogonalised(tensor, plan) && copy < tensor->copies;
+             copy++) {
+            list.items[list.count] =
+                (struct whole_matrix){tensor, matrix_flop(tensor), list.count};
+            list.count++;
+        }
+    }
+    if (list.count > 0)
+        qsort(list.items, (size_t)list.count, sizeof *list.items, heaviest_first);
+    return list;
+}
+
+/* Graham's longest-processing-time rule (SIAM J. Appl. Math. 17, 1969): at most 4/3 of the best. */
+static void
+own_wholes(struct optimizer_share *shares, int64_t data_ranks, const struct matrix_list *list,
+           struct arena *arena)
+{
+    struct burden *heap = arena_alloc(arena, (size_t)data_ranks, sizeof *heap);
+    for (int64_t rank = 0; rank < data_ranks; rank++)
+        heap[rank].rank = rank;
+    for (int64_t i = 0; i < list->count; i++) {
+        const struct tensor *tensor = list->items[i].tensor;
+        struct optimizer_share *share = &shares[heap[0].rank];
+        share->muon_parameters += tensor->rows * tensor->columns;
+        share->tensors++;
+        share->owners_max = 1;
+        add_matrix(share, tensor);
+        heap[0].flop += list->items[i].flop;
+        sink(heap, data_ranks);
+    }
+}
+
+/* Whole matrices to one owner each; all else is cut evenly. */
+static void
+shard_by_layer(struct optimizer_share *shares, int64_t data_ranks,
+               const struct tensor_list *tensors, const struct plan *plan, struct arena *arena)
+{
+    struct tensor *others = arena_alloc(arena, (size_t)tensors->count, sizeof *others);
+    struct tensor_list rest = {others, 0};
+    for (int64_t i = 0; i < tensors->count; i++)
+        if (!is_orthogonalised(&tensors->items[i], plan))
+            others[rest.count++] = tensors->items[i];
+    cut_evenly(shares, data_ranks, &rest, plan);
+    struct matrix_list matrices = list_matrices(tensors, plan, arena);
+    own_wholes(shares, data_ranks, &matrices, arena);
+}
+
+const struct optimizer_share *
+optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int64_t data_ranks,
+                 struct arena *arena)
+{
+    struct optimizer_share *shares = arena_alloc(arena, (size_t)data_ranks, sizeof *shares);
+    bool is_sharded = plan->zero_stage > 0 && plan->optimizer == OPTIMIZER_MUON;
+    if (is_sharded && plan->muon_distribution == MUON_LAYER_SHARDED) {
+        shard_by_layer(shares, data_ranks, tensors, plan, arena);
+        return shares;
+    }
+    cut_evenly(shares, data_ranks, tensors, plan);
+    if (is_sharded && plan->muon_distribution == MUON_ALL_GATHER)
+        gather_all(shares, data_ranks);
     return shares;
+}
+
+int64_t
+optimizer_padded_elements(const struct optimizer_share *shares, int64_t data_ranks)
+{
+    int64_t largest = 0;
+    for (int64_t rank = 0; rank < data_ranks; rank++)
+        largest = most(largest, shares[rank].adamw_parameters + shares[rank].muon_parameters);
+    return largest * data_ranks;
+}
+
+int64_t
+optimizer_buffer_elements(const struct optimizer_share *share)
+{
+    return share->exchange_before_elements + share->exchange_after_elements +
+           share->gathered_elements;
 }
 
 int64_t

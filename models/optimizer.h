@@ -6,8 +6,15 @@
  *      rank 0            rank 1            rank 2
  *   |  a  |   b   |  c  :  c  |     d     :   d   | e |
  *
- * Muon needs whole matrices: ranks that share one (c, d) send each other their pieces and both
- * orthogonalise it. */
+ * Muon needs whole matrices. Three ways to come by them (enum muon_distribution):
+ *
+ *   neighbour      ranks that share one (c, d) send each other their pieces, and all of them
+ *                  orthogonalise it: ZAYA1's
+ *   all_gather     every rank gathers all matrices into one buffer and orthogonalises those that
+ *                  it has a piece of: what ZAYA1 replaced
+ *   layer_sharded  no matrix is cut: each has one owner, the heaviest first to the rank that has
+ *                  least to do (Megatron-Core's layer-wise distributed optimizer). Shares are of
+ *                  unequal size, and collectives padded to the largest */
 #ifndef MODELS_OPTIMIZER_H
 #define MODELS_OPTIMIZER_H
 
@@ -29,6 +36,7 @@ struct optimizer_share {
     int matrix_sizes;
     int64_t exchange_before_elements; /* the larger of sent and received, with lower ranks */
     int64_t exchange_after_elements;  /* the same with higher ranks */
+    int64_t gathered_elements;        /* of the buffer that all matrices are gathered into */
     int64_t owners_max;               /* ranks that the most divided of its matrices lies on */
 };
 
@@ -36,6 +44,13 @@ struct optimizer_share {
 const struct optimizer_share *optimizer_shares(const struct tensor_list *tensors,
                                                const struct plan *plan, int64_t data_ranks,
                                                struct arena *arena);
+
+/* Elements that a reduce-scatter or all-gather over the shares counts: all of them, the shares
+ * padded to the largest. */
+int64_t optimizer_padded_elements(const struct optimizer_share *shares, int64_t data_ranks);
+
+/* Elements of the buffers that pieces or whole matrices come into. */
+int64_t optimizer_buffer_elements(const struct optimizer_share *share);
 
 /* Launches of a pass over so many elements by PyTorch's multi-tensor kernels, AdamW(fused=True)
  * among them: chunks of 65,536 elements, at most 320 a launch (ATen/native/cuda/

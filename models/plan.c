@@ -5,6 +5,8 @@
 #include <string.h>
 
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
+static const char *const DISTRIBUTION_NAMES[] = {"neighbour", "all_gather", "layer_sharded",
+                                                 NULL};
 static const char *const RECOMPUTE_NAMES[] = {"none", "selective", "full", NULL};
 static const char *const SCHEDULE_NAMES[] = {"1f1b", "interleaved", "zb_h1",
                                              "zb_v", "dualpipe",    NULL};
@@ -69,6 +71,7 @@ static const struct json_field FIELDS[] = {
     PLAN_FLAG(overlaps_pipeline_transfer, JSON_OPTIONAL),
     PLAN_CHOICE(recompute, JSON_OPTIONAL, RECOMPUTE_NAMES),
     PLAN_CHOICE(optimizer, 0, OPTIMIZER_NAMES),
+    PLAN_CHOICE(muon_distribution, JSON_OPTIONAL, DISTRIBUTION_NAMES),
     PLAN_FLAG(clips_gradients, JSON_OPTIONAL),
     {"newton_schulz_steps", JSON_FIELD_INTEGER, offsetof(struct plan, newton_schulz_steps),
      JSON_OPTIONAL, 1, 100, NULL},

@@ -11,6 +11,8 @@
 #include "models/routing.h"
 
 enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_MUON };
+/* How a rank comes by whole matrices: models/optimizer.h. */
+enum muon_distribution { MUON_NEIGHBOUR, MUON_ALL_GATHER, MUON_LAYER_SHARDED };
 
 enum recompute_kind {
     RECOMPUTE_NONE,      /* every activation that backward needs is kept */
@@ -81,6 +83,7 @@ struct plan {
     enum recompute_kind recompute;
 
     enum optimizer_kind optimizer;
+    enum muon_distribution muon_distribution;
     bool clips_gradients; /* to a norm over all ranks, before the optimizer */
     int64_t newton_schulz_steps;
     bool is_newton_schulz_symmetric; /* the two symmetric products as triangles */

@@ -62,6 +62,9 @@ price_newton_schulz(const struct pricing *pricing, struct matrix_prices *prices,
 struct owner {
     const struct optimizer_share *share;
     int64_t rank, before, after;
+    int64_t
+        gathered_experts; /* of the elements gathered: over the ranks with the same experts */
+    const struct placement *placement;
 };
 
 /* Pieces go to the neighbours on both sides at once; the slower side counts. */
@@ -94,6 +97,52 @@ price_pieces(const struct pricing *pricing, const struct owner *owner)
     return slowest ? slowest : pricing_pass(pricing, &nothing);
 }
 
+/* All matrices of the peers of this kind into a buffer on each of them; NULL without error where
+ * there are none. */
+static const struct step_work *
+price_gather(const struct pricing *pricing, const struct owner *owner, enum peers peers,
+             int64_t elements)
+{
+    enum dtype dtype = pricing->inputs->workload.plan->compute_dtype;
+    struct collective collective = {.kind = COLLECTIVE_ALL_GATHER,
+                                    .dtype = dtype,
+                                    .group =
+                                        placement_group(owner->placement, peers, owner->rank),
+                                    .ranks = placement_group_ranks(owner->placement, peers),
+                                    .bytes = dtype_bytes(dtype) * (double)elements};
+    struct pricing_pass nothing = {.name = "gather_matrices",
+                                   .spent_on = CLASS_OPTIMIZER_EXCHANGE};
+    if (elements == 0 || collective.ranks == 1)
+        return pricing_pass(pricing, &nothing);
+    return pricing_collective(pricing, "gather_matrices", CLASS_OPTIMIZER_EXCHANGE,
+                              &collective);
+}
+
+/* Dense matrices and experts, one gather behind the other. */
+static const struct step_work *
+price_gathers(const struct pricing *pricing, const struct owner *owner)
+{
+    int64_t dense = owner->share->gathered_elements - owner->gathered_experts;
+    const struct step_work *first = price_gather(pricing, owner, PEERS_DATA, dense);
+    const struct step_work *second =
+        price_gather(pricing, owner, PEERS_EXPERT_DATA, owner->gathered_experts);
+    if (!first || !second)
+        return NULL;
+    bool is_first_longer = first->work_s > second->work_s;
+    struct step_work both = is_first_longer ? *first : *second;
+    both.delay_s = first->delay_s + second->delay_s;
+    both.work_s = first->work_s + second->work_s;
+    return arena_copy(pricing->arena, &both, sizeof both);
+}
+
+static const struct step_work *
+price_exchange(const struct pricing *pricing, const struct owner *owner)
+{
+    if (owner->share->gathered_elements > 0)
+        return price_gathers(pricing, owner);
+    return price_pieces(pricing, owner);
+}
+
 static const struct step_work *
 price_adamw(const struct pricing *pricing, const struct optimizer_share *share)
 {
@@ -117,6 +166,16 @@ newton_schulz_launches(const struct pricing *pricing, const struct optimizer_sha
     return matrices * (3 * pricing->inputs->workload.plan->newton_schulz_steps + 2);
 }
 
+/* Of one pass: multi-tensor kernels, or one a tensor. */
+static int64_t
+pass_launches(const struct pricing *pricing, const struct optimizer_share *share,
+              int64_t elements)
+{
+    bool is_fused = pricing->inputs->workload.software->fuses_optimizer;
+    int64_t launches = optimizer_multi_tensor_launches(elements);
+    return !is_fused ? share->tensors : launches > 0 ? launches : 1;
+}
+
 /* Traffic of an element. Norm: reads the gradient. Momentum: reads gradient and fp32 momentum,
  * writes momentum and the input of Newton-Schulz. Update: reads its output and the fp32 master,
  * writes master and weight (two passes over memory, arXiv 2511.17127 section V). Each pass is one
@@ -131,18 +190,23 @@ price_share(const struct pricing *pricing, struct matrix_prices *prices,
     double fp32 = dtype_bytes(DTYPE_FP32), narrow = dtype_bytes(workload->plan->compute_dtype);
     double gradient = dtype_bytes(workload->plan->gradient_dtype);
     int64_t muon = share->muon_parameters, all = muon + share->adamw_parameters;
-    int64_t launches = workload->software->fuses_optimizer ? 1 : share->tensors;
-    const struct pricing_pass norm = {"gradient_norm", CLASS_OPTIMIZER_UPDATE, all, gradient, 0,
-                                      launches};
+    int64_t adamw_launches = pass_launches(pricing, share, share->adamw_parameters);
+    int64_t launches = pass_launches(pricing, share, muon);
+    const struct pricing_pass norm = {"gradient_norm",
+                                      CLASS_OPTIMIZER_UPDATE,
+                                      all,
+                                      gradient,
+                                      0,
+                                      pass_launches(pricing, share, all)};
     const struct pricing_pass momentum = {"muon_momentum", CLASS_OPTIMIZER_UPDATE, muon,
                                           gradient + fp32, fp32 + narrow,          launches};
     const struct pricing_pass update = {"muon_update", CLASS_OPTIMIZER_UPDATE, muon,
                                         narrow + fp32, fp32 + narrow,          launches};
     out[SHARE_GRADIENT_NORM] = pricing_pass(pricing, &norm);
-    out[SHARE_LAUNCHES] =
-        pricing_host(pricing, 3 * launches + newton_schulz_launches(pricing, share));
+    out[SHARE_LAUNCHES] = pricing_host(pricing, 2 * launches + adamw_launches +
+                                                    newton_schulz_launches(pricing, share));
     out[SHARE_MOMENTUM] = pricing_pass(pricing, &momentum);
-    out[SHARE_EXCHANGE] = price_pieces(pricing, owner);
+    out[SHARE_EXCHANGE] = price_exchange(pricing, owner);
     out[SHARE_ADAMW] = price_adamw(pricing, share);
     out[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, share);
     out[SHARE_UPDATE] = pricing_pass(pricing, &update);
@@ -175,6 +239,7 @@ join(const struct optimizer_share *a, const struct optimizer_share *b)
         sum.matrices[sum.matrix_sizes++] = b->matrices[i];
     sum.exchange_before_elements += b->exchange_before_elements;
     sum.exchange_after_elements += b->exchange_after_elements;
+    sum.gathered_elements += b->gathered_elements;
     if (b->owners_max > sum.owners_max)
         sum.owners_max = b->owners_max;
     return sum;
@@ -192,9 +257,10 @@ data_rank(const struct placement *placement, int64_t stage, int64_t index)
     return placement_rank(placement, &place);
 }
 
-/* Shares of the data ranks of a stage. */
+/* Shares of the data ranks of a stage, and how many elements of experts each gathers. */
 static const struct optimizer_share *
-stage_shares(const struct pricing *pricing, const struct shard *shard, int64_t stage)
+stage_shares(const struct pricing *pricing, const struct shard *shard, int64_t stage,
+             int64_t *gathered_experts)
 {
     struct arena *arena = pricing->arena;
     const struct placement *placement = &shard->placement;
@@ -207,6 +273,7 @@ stage_shares(const struct pricing *pricing, const struct shard *shard, int64_t s
     const struct optimizer_share *experts =
         optimizer_shares(&tensors.experts, plan, placement->expert_data, arena);
     struct optimizer_share *both = arena_alloc(arena, (size_t)count, sizeof *both);
+    *gathered_experts = experts->gathered_elements;
     for (int64_t i = 0; i < count; i++) {
         int64_t rank = data_rank(placement, stage, i);
         both[i] = join(&dense[i], &experts[placement_at(placement, rank).expert_data]);
@@ -243,11 +310,16 @@ pricing_shares(const struct pricing *pricing, const struct shard *shard,
         pricing->arena, (size_t)(placement->pipeline * program->data_ranks), sizeof *works);
     program->shares = works;
     for (int64_t stage = 0; stage < placement->pipeline; stage++) {
-        const struct optimizer_share *shares = stage_shares(pricing, shard, stage);
+        int64_t gathered_experts = 0;
+        const struct optimizer_share *shares =
+            stage_shares(pricing, shard, stage, &gathered_experts);
         for (int64_t i = 0; i < program->data_ranks; i++) {
-            struct owner owner = {&shares[i], data_rank(placement, stage, i),
+            struct owner owner = {&shares[i],
+                                  data_rank(placement, stage, i),
                                   data_rank(placement, stage, i - 1),
-                                  data_rank(placement, stage, i + 1)};
+                                  data_rank(placement, stage, i + 1),
+                                  gathered_experts,
+                                  placement};
             if (!price_share(pricing, &prices, &owner, works[stage * program->data_ranks + i]))
                 return false;
             if (shares[i].owners_max > program->owners_max)

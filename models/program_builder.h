@@ -33,6 +33,8 @@ struct buckets {
     enum peers peers;
     int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last units */
     int64_t *parameters; /* of each bucket */
+    double padding; /* what collectives carry for each parameter: more than 1 where the ranks'
+                       shares are unequal and padded to the largest */
     int64_t *units_open; /* of each bucket: units whose gradients are not there yet */
     int32_t *gathered;   /* item that gathers it, STEP_NONE: none */
     int64_t count;

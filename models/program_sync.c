@@ -28,6 +28,23 @@ unit_of(const struct program_builder *builder, const struct tensor *tensor)
     return tensor->part == PART_EMBEDDING && embedding != STEP_NONE ? embedding : head;
 }
 
+/* Whole matrices do not come out even over their owners. */
+static double
+padding_of(const struct program_builder *builder, const struct tensor_list *tensors,
+           enum peers peers)
+{
+    const struct plan *plan = builder->shard.workload.plan;
+    int64_t ranks = placement_group_ranks(&builder->shard.placement, peers), all = 0;
+    if (plan->optimizer != OPTIMIZER_MUON || plan->muon_distribution != MUON_LAYER_SHARDED ||
+        plan->zero_stage == 0 || tensors->count == 0)
+        return 1;
+    for (int64_t i = 0; i < tensors->count; i++)
+        all += tensor_elements(&tensors->items[i]);
+    const struct optimizer_share *shares =
+        optimizer_shares(tensors, plan, ranks, builder->pricing.arena);
+    return (double)optimizer_padded_elements(shares, ranks) / (double)all;
+}
+
 /* FSDP gathers unit by unit; the others fill buckets as backward finishes units. */
 static struct buckets
 make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
@@ -40,6 +57,7 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
     for (int64_t i = 0; i < tensors->count; i++)
         sizes[unit_of(builder, &tensors->items[i])] += tensor_elements(&tensors->items[i]);
     struct buckets buckets = {.peers = peers,
+                              .padding = padding_of(builder, tensors, peers),
                               .of_unit = arena_alloc(arena, units, sizeof *sizes),
                               .parameters = arena_alloc(arena, units, sizeof *sizes),
                               .units_open = arena_alloc(arena, units, sizeof *sizes),
@@ -82,7 +100,7 @@ append_bucket(struct program_builder *builder, enum collective_kind kind,
         .dtype = dtype,
         .group = placement_group(placement, buckets->peers, builder->kind->rank),
         .ranks = placement_group_ranks(placement, buckets->peers),
-        .bytes = dtype_bytes(dtype) * (double)buckets->parameters[bucket]};
+        .bytes = dtype_bytes(dtype) * (double)buckets->parameters[bucket] * buckets->padding};
     if (collective.ranks == 1 || buckets->parameters[bucket] == 0)
         return STEP_NONE;
     const struct step_work *work = pricing_collective(

@@ -21,19 +21,14 @@
 static const double PS_PER_S = 1e12;
 static const double S_PER_PS = 1e-12;
 
-enum phase {
-    PHASE_PLAIN, /* ends by itself: holds no resource */
-    PHASE_DELAY, /* will drain */
-    PHASE_DRAIN,
-};
+/* What a lane's task does: the number of its drain, or one of these. */
+static const uint32_t PHASE_PLAIN = UINT32_MAX;     /* ends by itself: holds no resource */
+static const uint32_t PHASE_DELAY = UINT32_MAX - 1; /* will drain */
 
-/* By first lane. */
-struct running {
+struct drain {
     double remaining; /* work at updated_ps */
     double rate_per_s;
     int64_t updated_ps;
-    enum phase phase;
-    uint32_t drain; /* contention's, in PHASE_DRAIN */
 };
 
 struct engine {
@@ -42,9 +37,12 @@ struct engine {
     struct contention *contention;
     struct task_lists lane_tasks;
     struct task_lists followers;
-    uint32_t *heads;   /* by lane: index into lane_tasks.items of its first task not ended */
-    uint32_t *waiting; /* by task: lane predecessors and dependencies that have not ended */
-    struct running *running;
+    uint32_t *heads;      /* by lane: index into lane_tasks.items of its first task not ended */
+    uint32_t *waiting;    /* by task: lane predecessors and dependencies that have not ended */
+    uint32_t *phases;     /* by lane */
+    struct drain *drains; /* by contention's numbers */
+    size_t drain_capacity;
+    struct arena *arena;
     struct trace_entry *entries;
     struct trace *trace;
     int64_t now_ps;
@@ -93,7 +91,8 @@ engine_new(const struct task_graph *graph, struct arena *arena)
     engine->heads = arena_alloc(arena, lane_count, sizeof *engine->heads);
     memcpy(engine->heads, engine->lane_tasks.begins, lane_count * sizeof *engine->heads);
     engine->waiting = count_waiting(engine, arena);
-    engine->running = arena_alloc(arena, lane_count, sizeof *engine->running);
+    engine->phases = arena_alloc(arena, lane_count, sizeof *engine->phases);
+    engine->arena = arena;
     engine->entries = arena_alloc(arena, task_graph_task_count(graph), sizeof *engine->entries);
     engine->trace = trace_new(graph, engine->lane_tasks, engine->entries, arena);
     return engine;
@@ -111,13 +110,15 @@ static void
 begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
 {
     const struct task_demand *demand = task_graph_demand(engine->graph, task->demand);
-    engine->running[lane] = (struct running){
+    uint32_t drain = contention_join(engine->contention, lane, demand, task->resource_base);
+    engine->drains = arena_grow(engine->arena, engine->drains, drain, &engine->drain_capacity,
+                                sizeof *engine->drains);
+    engine->drains[drain] = (struct drain){
         .remaining = task->work,
         .rate_per_s = demand->top_rate_per_s,
         .updated_ps = engine->now_ps,
-        .phase = PHASE_DRAIN,
-        .drain = contention_join(engine->contention, lane, demand, task->resource_base),
     };
+    engine->phases[lane] = drain;
     event_queue_set(engine->queue, lane,
                     engine->now_ps + drain_ps(task->work, demand->top_rate_per_s));
 }
@@ -130,7 +131,7 @@ begin_plain(struct engine *engine, uint32_t lane, const struct task *task)
         const struct task_demand *demand = task_graph_demand(engine->graph, task->demand);
         end_ps += drain_ps(task->work, demand->top_rate_per_s);
     }
-    engine->running[lane].phase = PHASE_PLAIN;
+    engine->phases[lane] = PHASE_PLAIN;
     event_queue_set(engine->queue, lane, end_ps);
 }
 
@@ -185,7 +186,7 @@ start_task(struct engine *engine, uint32_t index)
     } else if (task.delay_ps == 0) {
         begin_drain(engine, lane, &task);
     } else {
-        engine->running[lane].phase = PHASE_DELAY;
+        engine->phases[lane] = PHASE_DELAY;
         event_queue_set(engine->queue, lane, engine->now_ps + task.delay_ps);
     }
 }
@@ -232,13 +233,13 @@ take_event(struct engine *engine, uint32_t lane)
 {
     uint32_t index = engine->lane_tasks.items[engine->heads[lane]];
     engine->trace->event_count++;
-    if (engine->running[lane].phase == PHASE_DELAY) {
+    if (engine->phases[lane] == PHASE_DELAY) {
         struct task task = task_graph_task(engine->graph, index);
         begin_drain(engine, lane, &task);
         return;
     }
-    if (engine->running[lane].phase == PHASE_DRAIN) {
-        contention_leave(engine->contention, engine->running[lane].drain);
+    if (engine->phases[lane] != PHASE_PLAIN) {
+        contention_leave(engine->contention, engine->phases[lane]);
     }
     end_task(engine, index);
 }
@@ -246,16 +247,16 @@ take_event(struct engine *engine, uint32_t lane)
 static void
 change_rate(struct engine *engine, uint32_t lane, double rate_per_s)
 {
-    struct running *running = &engine->running[lane];
-    if (rate_per_s == running->rate_per_s) {
+    struct drain *drain = &engine->drains[engine->phases[lane]];
+    if (rate_per_s == drain->rate_per_s) {
         return;
     }
-    double elapsed_s = (double)(engine->now_ps - running->updated_ps) * S_PER_PS;
-    running->remaining = fmax(0, running->remaining - running->rate_per_s * elapsed_s);
-    running->rate_per_s = rate_per_s;
-    running->updated_ps = engine->now_ps;
+    double elapsed_s = (double)(engine->now_ps - drain->updated_ps) * S_PER_PS;
+    drain->remaining = fmax(0, drain->remaining - drain->rate_per_s * elapsed_s);
+    drain->rate_per_s = rate_per_s;
+    drain->updated_ps = engine->now_ps;
     event_queue_set(engine->queue, lane,
-                    engine->now_ps + drain_ps(running->remaining, rate_per_s));
+                    engine->now_ps + drain_ps(drain->remaining, rate_per_s));
 }
 
 static void

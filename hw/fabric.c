@@ -110,6 +110,12 @@ static const struct json_field SHARE_FIELDS[] = {
      offsetof(struct fabric, network_compute_fraction), JSON_SOURCED, 0, 1, NULL},
     {"hbm_fraction", JSON_FIELD_REAL, offsetof(struct fabric, hbm_fraction), JSON_SOURCED, 0, 1,
      NULL},
+    {"matrix_hold_ratio", JSON_FIELD_REAL, offsetof(struct fabric, matrix_hold_ratio),
+     JSON_OPTIONAL | JSON_SOURCED, 0, 10, NULL},
+    {"overlap_relative_sigma", JSON_FIELD_REAL, offsetof(struct fabric, overlap_relative_sigma),
+     JSON_OPTIONAL | JSON_SOURCED, 0, 1, NULL},
+    {"streaming_hold_ratio", JSON_FIELD_REAL, offsetof(struct fabric, streaming_hold_ratio),
+     JSON_OPTIONAL | JSON_SOURCED, 0, 10, NULL},
 };
 
 static const struct json_field SIGMA_FIELDS[] = {

@@ -91,6 +91,11 @@ struct fabric {
     double node_compute_fraction;    /* of the compute units, inside one node */
     double network_compute_fraction; /* of the compute units, between nodes */
     double hbm_fraction;             /* of the HBM bandwidth, all links of the GPU busy */
+    /* Where a GPU places all the work of one kernel before the next one's: how long a collective
+     * that begins beside a kernel waits for its place, by the kernel's time. */
+    double matrix_hold_ratio;
+    double streaming_hold_ratio;   /* beside one that is bound by HBM */
+    double overlap_relative_sigma; /* of times of kernels and collectives beside each other */
 
     /* Standard deviation of prediction errors, by what the time is spent on. */
     double latency_relative_sigma;

@@ -80,7 +80,12 @@ add_demand(struct lowering *lowering, const struct step_work *work, const struct
             list_usages(work, crowd ? crowd->slots[i] * RANK_RESOURCES : 0, usages + count);
     struct task_demand demand = {
         .top_rate_per_s = 1, .weight = 1, .usages = usages, .usage_count = count};
-    return count == 0 ? TASK_NONE : task_graph_add_demand(lowering->graph, &demand);
+    if (count == 0)
+        return TASK_NONE;
+    int32_t added = task_graph_add_demand(lowering->graph, &demand);
+    if (work->hold_s > 0)
+        task_graph_set_hold(lowering->graph, added, units_ps_from_s(work->hold_s));
+    return added;
 }
 
 /* The place of work in the table, or the free one where it belongs. Arena blocks are aligned: the
@@ -277,6 +282,9 @@ add_slot(struct lowering *lowering, uint32_t number, const struct rank_program *
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
         task_graph_add_lane(lowering->graph, step_lane_name((enum step_lane)lane),
                             (uint32_t)rank);
+    for (int lane = LANE_DATA; lane < STEP_LANE_COUNT; lane++)
+        task_graph_put_behind(lowering->graph, lane_of(lowering, slot, (enum step_lane)lane),
+                              lane_of(lowering, slot, LANE_COMPUTE));
     static const char *const names[] = {"compute", "hbm", "links", "nic"};
     static_assert(sizeof names / sizeof *names == RANK_RESOURCES, "a name for each resource");
     for (int i = 0; i < RANK_RESOURCES; i++)

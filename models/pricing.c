@@ -1,6 +1,15 @@
 /* Prices from hw, as work that a program can hold: kernels, collectives, blocks. */
 #include "models/pricing.h"
 
+/* Some GPUs place all the work of a kernel before they place that of a collective. */
+static double
+kernel_hold_s(const struct cluster *cluster, const struct kernel_cost *cost)
+{
+    bool is_streaming = cost->bound == BOUND_HBM;
+    return cost->seconds_s * (is_streaming ? cluster->fabric.streaming_hold_ratio
+                                           : cluster->fabric.matrix_hold_ratio);
+}
+
 const struct step_work *
 pricing_kernel(const struct pricing *pricing, const char *name, enum step_class spent_on,
                const struct kernel *kernel)
@@ -13,6 +22,7 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
                              .spent_on = spent_on,
                              .work_s = cost.seconds_s -
                                        cost.host_s, /* launches are a lane of their own */
+                             .hold_s = kernel_hold_s(pricing->inputs->cluster, &cost),
                              .relative_sigma = cost.relative_sigma,
                              .compute_fraction = cost.compute_fraction,
                              .hbm_fraction = cost.hbm_fraction,

@@ -40,6 +40,7 @@ struct step_work {
     enum step_class spent_on;
     double delay_s; /* taking nothing */
     double work_s;  /* taking the fractions below, when nothing else does */
+    double hold_s;  /* delays what begins on a lane of exchanges meanwhile */
     double relative_sigma;
     double compute_fraction, hbm_fraction, link_fraction, nic_fraction;
     const struct kernel *kernel; /* what was priced, for reports; NULL of other work */

@@ -10,6 +10,7 @@
 struct table_reading {
     struct suite_table table;
     const struct json *measured;
+    const struct json *overlap;
     const struct json *limits;
 };
 
@@ -45,7 +46,12 @@ static const struct json_field table_fields[] = {
      .maximum = 1e15},
     {.key = "measured",
      .type = JSON_FIELD_VALUE,
-     .offset = offsetof(struct table_reading, measured)},
+     .offset = offsetof(struct table_reading, measured),
+     .flags = JSON_OPTIONAL},
+    {.key = "overlap",
+     .type = JSON_FIELD_VALUE,
+     .offset = offsetof(struct table_reading, overlap),
+     .flags = JSON_OPTIONAL},
     {.key = "mape_fraction_max",
      .type = JSON_FIELD_VALUE,
      .offset = offsetof(struct table_reading, limits),
@@ -72,10 +78,12 @@ suite_table_new(void)
 }
 
 static bool
-read_lists(const struct json *measured, struct suite_table *table, struct arena *arena,
-           struct error_list *errors)
+read_lists(const struct json *measured, const char *const **out, size_t *out_count,
+           struct arena *arena, struct error_list *errors)
 {
-    size_t count = json_count(measured);
+    size_t count = measured ? json_count(measured) : 0;
+    if (!measured)
+        return true;
     if (json_kind(measured) != JSON_KIND_ARRAY || count == 0)
         return json_fail(measured, errors, "wanted an array of paths of measured lists");
     const char **lists = arena_alloc(arena, count, sizeof *lists);
@@ -85,8 +93,8 @@ read_lists(const struct json *measured, struct suite_table *table, struct arena 
             return json_fail(path, errors, "wanted the path of a measured list");
         lists[i] = path_beside(json_file_name(path), json_as_string(path), arena);
     }
-    table->lists = lists;
-    table->list_count = count;
+    *out = lists;
+    *out_count = count;
     return true;
 }
 
@@ -108,7 +116,10 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
         table->device = path_beside(file, table->device, arena);
     if (*table->cluster != '\0')
         table->cluster = path_beside(file, table->cluster, arena);
-    if (!read_lists(reading.measured, table, arena, errors))
+    if (!reading.measured && !reading.overlap)
+        return json_fail(object, errors, "no 'measured' lists");
+    if (!read_lists(reading.measured, &table->lists, &table->list_count, arena, errors) ||
+        !read_lists(reading.overlap, &table->overlaps, &table->overlap_count, arena, errors))
         return false;
     return reading.limits == NULL ||
            tolerance_read(&table->tolerances, reading.limits, arena, errors);

@@ -20,6 +20,8 @@ struct suite_table {
     const char *cluster; /* path; "" when collectives are not in the lists */
     const char *const *lists;
     size_t list_count;
+    const char *const *overlaps; /* lists of kernels beside collectives (overlap_list.h) */
+    size_t overlap_count;
     double small_s, large_s; /* edges of the size classes (comparison.h) */
     int64_t seed;            /* of the split */
     struct tolerance_list tolerances;

@@ -58,6 +58,18 @@ START_TEST(what_is_not_said_has_its_default)
 }
 END_TEST
 
+START_TEST(pairs_may_stand_alone)
+{
+    ck_assert(read_text("{\"tables\": [{\"title\": \"t\", \"cluster\": \"c.json\","
+                        "\"overlap\": [\"pairs.jsonl\"]}]}"));
+    const struct suite_table *table = &suite_read_into.tables[0];
+    ck_assert_uint_eq(table->list_count, 0);
+    ck_assert_uint_eq(table->overlap_count, 1);
+    ck_assert_str_eq(table->overlaps[0], "a/b/pairs.jsonl");
+    ck_assert(!read_text("{\"tables\": [{\"title\": \"t\", \"cluster\": \"c.json\"}]}"));
+}
+END_TEST
+
 /* Each text has one fault of its own. */
 START_TEST(broken_suites_are_refused)
 {
@@ -92,6 +104,7 @@ suite_suite(void)
     tcase_add_checked_fixture(reading, setup, teardown);
     tcase_add_test(reading, paths_are_taken_beside_the_file);
     tcase_add_test(reading, what_is_not_said_has_its_default);
+    tcase_add_test(reading, pairs_may_stand_alone);
     tcase_add_test(reading, broken_suites_are_refused);
     suite_add_tcase(suite, reading);
     return suite;

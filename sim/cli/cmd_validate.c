@@ -1,6 +1,6 @@
 /* stepcast validate: predictions against measured times, as error tables that must keep limits.
  */
-#include "sim/cli/validate_outcome.h"
+#include "sim/cli/validate_overlap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,8 @@ make_table(struct validate_outcome *outcome, struct arena *arena, struct error_l
         if (!measured_list_read(&list, asked->lists[i], arena, errors))
             return false;
     struct comparison *comparison = &outcome->comparison;
-    if (!comparison_add(comparison, &list, &outcome->basis, arena, errors))
+    if (!comparison_add(comparison, &list, &outcome->basis, arena, errors) ||
+        !validate_add_overlaps(outcome, arena, errors))
         return false;
     outcome->table = error_table_new(comparison->samples, comparison->count, arena);
     return tolerance_check(&asked->tolerances, &outcome->table, &outcome->verdicts, arena,
@@ -110,6 +111,8 @@ write_outcome(const struct validate_outcome *outcome, struct json_writer *writer
     json_write_begin_array(writer);
     for (size_t i = 0; i < asked->list_count; i++)
         json_write_string(writer, asked->lists[i]);
+    for (size_t i = 0; i < asked->overlap_count; i++)
+        json_write_string(writer, asked->overlaps[i]);
     json_write_end_array(writer);
     json_write_integer_at(writer, "seed", asked->seed);
     json_write_key(writer, "rows");

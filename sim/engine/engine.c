@@ -171,12 +171,37 @@ prefetch_next(const struct engine *engine, uint32_t lane)
     }
 }
 
+/* How long the tasks that run on the lanes before these hold up what begins on them. What waits for
+ * nothing and has not ended runs, or begins in this instant. */
+static int64_t
+held_up_ps(const struct engine *engine, const uint32_t *lanes, size_t lane_count)
+{
+    int64_t held_ps = 0;
+    for (size_t i = 0; i < lane_count; i++) {
+        int32_t before = task_graph_lane(engine->graph, lanes[i]).behind;
+        if (before == TASK_NONE ||
+            engine->heads[before] == engine->lane_tasks.begins[before + 1]) {
+            continue;
+        }
+        uint32_t running = engine->lane_tasks.items[engine->heads[before]];
+        struct task task = task_graph_task(engine->graph, running);
+        if (engine->waiting[running] > 0 || task.demand == TASK_NONE) {
+            continue;
+        }
+        int64_t hold_ps = task_graph_hold_ps(engine->graph, task.demand);
+        held_ps = hold_ps > held_ps ? hold_ps : held_ps;
+    }
+    return held_ps;
+}
+
 static void
 start_task(struct engine *engine, uint32_t index)
 {
     size_t lane_count;
-    uint32_t lane = task_graph_task_lanes(engine->graph, index, &lane_count)[0];
+    const uint32_t *lanes = task_graph_task_lanes(engine->graph, index, &lane_count);
+    uint32_t lane = lanes[0];
     struct task task = task_graph_task(engine->graph, index);
+    task.delay_ps += held_up_ps(engine, lanes, lane_count);
     struct trace_entry *entry = &engine->entries[index];
     entry->released_by = released_by(engine, lane, entry);
     entry->start_ps = engine->now_ps;

@@ -71,6 +71,28 @@ check_entry(const struct trace *trace, uint32_t task, int64_t start_ps, int64_t 
     ck_assert_int_eq(trace->entries[task].end_ps, end_ps);
 }
 
+/* Kernels of 10 ps hold up by 4 what begins on the lane behind: at 0 the first, at 7 (4 + 3) the
+ * second, 11 to 14, and behind the last kernel nothing. */
+START_TEST(a_running_task_holds_up_the_lane_behind)
+{
+    struct task_graph *graph = graph_of_link(2);
+    struct task_usage usage = {.resource = 0, .amount = 0.5};
+    int32_t kernel =
+        task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, &usage, 1});
+    task_graph_set_hold(graph, kernel, 4);
+    task_graph_put_behind(graph, 1, 0);
+    for (int i = 0; i < 2; i++)
+        (void)add_work(graph, 0, 10, kernel);
+    uint32_t first = add_delay(graph, 1, 3), second = add_delay(graph, 1, 3);
+    uint32_t third = add_delay(graph, 1, 9), fourth = add_delay(graph, 1, 3);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, first, 0, 7);
+    check_entry(trace, second, 7, 14);
+    check_entry(trace, third, 14, 27);
+    check_entry(trace, fourth, 27, 30);
+}
+END_TEST
+
 START_TEST(a_graph_of_nothing_ends_at_once)
 {
     const struct trace *trace = engine_run(graph_of_lanes(2), arena);
@@ -300,6 +322,7 @@ engine_suite(void)
     Suite *suite = suite_create("engine");
     TCase *facts = tcase_create("facts");
     tcase_add_checked_fixture(facts, begin, end);
+    tcase_add_test(facts, a_running_task_holds_up_the_lane_behind);
     tcase_add_test(facts, a_graph_of_nothing_ends_at_once);
     tcase_add_test(facts, a_lane_runs_in_order_and_a_rendezvous_waits_for_all);
     tcase_add_test(facts, a_dependency_holds_a_task_and_its_lane_back);

@@ -53,6 +53,8 @@ struct task_graph {
     size_t resource_count, resource_capacity;
     struct task_demand *demands;
     size_t demand_count, demand_capacity;
+    int64_t *holds_ps; /* by demand; NULL while none holds */
+    size_t hold_count, hold_capacity;
     struct lane_list **lane_lists;
     size_t lane_list_count, lane_list_capacity;
     struct dependency_block *dependencies; /* the newest block */
@@ -74,8 +76,15 @@ task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group)
     assert(graph->lane_count < IS_JOINT);
     graph->lanes = arena_grow(graph->arena, graph->lanes, graph->lane_count,
                               &graph->lane_capacity, sizeof *graph->lanes);
-    graph->lanes[graph->lane_count] = (struct lane){name, group};
+    graph->lanes[graph->lane_count] = (struct lane){name, group, TASK_NONE};
     return (uint32_t)graph->lane_count++;
+}
+
+void
+task_graph_put_behind(struct task_graph *graph, uint32_t lane, uint32_t other)
+{
+    assert(lane < graph->lane_count && other < graph->lane_count && lane != other);
+    graph->lanes[lane].behind = (int32_t)other;
 }
 
 uint32_t
@@ -108,6 +117,24 @@ task_graph_add_demand(struct task_graph *graph, const struct task_demand *demand
         }
     }
     return (int32_t)graph->demand_count++;
+}
+
+void
+task_graph_set_hold(struct task_graph *graph, int32_t demand, int64_t hold_ps)
+{
+    assert(demand >= 0 && (size_t)demand < graph->demand_count && hold_ps >= 0);
+    while (graph->hold_count <= (size_t)demand) {
+        graph->holds_ps = arena_grow(graph->arena, graph->holds_ps, graph->hold_count,
+                                     &graph->hold_capacity, sizeof *graph->holds_ps);
+        graph->holds_ps[graph->hold_count++] = 0;
+    }
+    graph->holds_ps[demand] = hold_ps;
+}
+
+int64_t
+task_graph_hold_ps(const struct task_graph *graph, int32_t demand)
+{
+    return (size_t)demand < graph->hold_count ? graph->holds_ps[demand] : 0;
 }
 
 static void

@@ -23,6 +23,7 @@ enum { TASK_NONE = -1 };
 struct lane {
     const char *name; /* "compute"; kept, not copied */
     uint32_t group;   /* lanes of one group belong together: the rank */
+    int32_t behind;   /* a lane whose tasks hold up those that begin here; or TASK_NONE */
 };
 
 /* Of a resource, how much one unit of the task's rate takes: 0.2 of a device's compute share
@@ -54,9 +55,14 @@ struct task_graph *task_graph_new(struct arena *arena, size_t task_count);
 
 /* Each returns the index of what it added, counting from 0. Names are kept, not copied. */
 uint32_t task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group);
+/* From now on tasks of `lane` are held up by those of `other`, both there already. */
+void task_graph_put_behind(struct task_graph *graph, uint32_t lane, uint32_t other);
 uint32_t task_graph_add_resource(struct task_graph *graph, const char *name,
                                  double capacity_per_s);
 int32_t task_graph_add_demand(struct task_graph *graph, const struct task_demand *demand);
+/* While a task of this demand runs, one that begins on a lane behind its own is delayed by so
+ * much: on a GPU that places the work of one kernel before that of the next. 0 until said. */
+void task_graph_set_hold(struct task_graph *graph, int32_t demand, int64_t hold_ps);
 uint32_t task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane);
 /* A rendezvous: starts when it is at the head of every one of the lanes (each named once). */
 uint32_t task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
@@ -76,6 +82,7 @@ struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
 const uint32_t *task_graph_task_lanes(const struct task_graph *graph, uint32_t task,
                                       size_t *count);
 const struct task_demand *task_graph_demand(const struct task_graph *graph, int32_t demand);
+int64_t task_graph_hold_ps(const struct task_graph *graph, int32_t demand);
 const char *task_graph_resource_name(const struct task_graph *graph, uint32_t resource);
 double task_graph_resource_capacity_per_s(const struct task_graph *graph, uint32_t resource);
 

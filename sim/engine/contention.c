@@ -1,7 +1,7 @@
 /* Contention: drains and resources as a graph of links, walked from what has changed.
  *
- *      drain 7 ─ link ─ resource 2        a link is in the list of its resource;
- *              └ link ─ resource 3        the links of a drain stand side by side
+ *      drain 7 ─ link ─ member ─ resource 2      the links of a drain stand side by side, and
+ *              └ link ─ member ─ resource 3      so do the members of a resource
  *
  * Each resource keeps what its drains ask for at their top rates. As long as that fits nothing
  * else happens: a join or a leave costs a few additions a link.
@@ -24,26 +24,37 @@ static const uint32_t NO_DRAIN = UINT32_MAX;
 /* Relative: levels this near to the one from which all is filled anew are filled anew too. */
 static const double LEVEL_MARGIN = 1e-9;
 
+/* A drain as its resource sees it. */
+struct member {
+    double amount; /* of the resource per unit of the drain's rate */
+    uint32_t drain;
+    uint32_t link;
+};
+
 struct supply {
     double capacity_per_s;
     double asked_per_s; /* by its drains, if all were at their top rates */
-    uint32_t first_link;
+    struct member *members;
+    size_t member_count, member_capacity;
     uint32_t visit;  /* its number in the group that is being rated, or UNVISITED */
     bool is_changed; /* waits in `changed` */
     bool is_shared;  /* was short when last rated: drains may be below their top rates */
 };
 
+/* A resource as its drain sees it. */
 struct link {
-    uint32_t next, previous; /* of the same resource, or NO_LINK */
-    uint32_t drain;
     uint32_t resource;
-    double amount; /* of the resource per unit of the drain's rate */
+    uint32_t place; /* among the resource's members; of a free link: the next one's number */
+};
+
+/* Apart from what else is known of a drain: read for every member of a resource that is rated. */
+struct pace {
+    double rate_per_s;
+    double level; /* rate over weight */
 };
 
 struct drain {
     const struct task_demand *demand;
-    double rate_per_s;
-    double level;        /* rate over weight */
     uint32_t first_link; /* as many as its demand has usages */
     uint32_t owner;      /* of one that has left: the next free drain, or NO_DRAIN */
     bool is_visited;
@@ -56,10 +67,12 @@ struct contention {
     struct supply *supplies;
     struct drain *drains; /* those that have left are used again */
     size_t drain_count, drain_capacity;
+    struct pace *paces; /* by drain */
+    size_t pace_capacity;
     uint32_t free_drain; /* or NO_DRAIN */
     struct link *links;
     size_t link_count, link_capacity;
-    uint32_t *free_links; /* by length: runs of links to use again, chained by `next` */
+    uint32_t *free_links; /* by length: runs of links to use again, chained by `place` */
     size_t free_capacity;
     uint32_t *changed; /* resources, in the order in which they changed */
     size_t changed_count, settled_count;
@@ -99,10 +112,10 @@ contention_new(const struct task_graph *graph, struct arena *arena)
 }
 
 static void
-set_rate(struct drain *drain, double rate_per_s)
+set_rate(struct contention *contention, uint32_t drain, double rate_per_s)
 {
-    drain->rate_per_s = rate_per_s;
-    drain->level = rate_per_s / drain->demand->weight;
+    double weight = contention->drains[drain].demand->weight;
+    contention->paces[drain] = (struct pace){rate_per_s, rate_per_s / weight};
 }
 
 static bool
@@ -132,7 +145,7 @@ take_links(struct contention *contention, size_t length)
                    &contention->free_capacity, sizeof *contention->free_links);
     uint32_t first = contention->free_links[length];
     if (first != NO_LINK) {
-        contention->free_links[length] = contention->links[first].next;
+        contention->free_links[length] = contention->links[first].place;
         return first;
     }
     first = (uint32_t)contention->link_count;
@@ -146,32 +159,28 @@ take_links(struct contention *contention, size_t length)
 static void
 give_links_back(struct contention *contention, uint32_t first, size_t length)
 {
-    contention->links[first].next = contention->free_links[length];
+    contention->links[first].place = contention->free_links[length];
     contention->free_links[length] = first;
 }
 
 static void
-insert_link(struct contention *contention, uint32_t index, struct link link)
+insert_member(struct contention *contention, uint32_t resource, struct member member)
 {
-    struct supply *supply = &contention->supplies[link.resource];
-    link.next = supply->first_link;
-    link.previous = NO_LINK;
-    contention->links[index] = link;
-    contention->links[link.next].previous = index; /* link 0 takes what nobody reads */
-    supply->first_link = index;
+    struct supply *supply = &contention->supplies[resource];
+    supply->members = arena_grow(contention->arena, supply->members, supply->member_count,
+                                 &supply->member_capacity, sizeof *supply->members);
+    contention->links[member.link] = (struct link){resource, (uint32_t)supply->member_count};
+    supply->members[supply->member_count++] = member;
 }
 
+/* The last member takes its place. */
 static void
-remove_link(struct contention *contention, uint32_t index)
+remove_member(struct contention *contention, struct link link)
 {
-    const struct link *link = &contention->links[index];
-    struct supply *supply = &contention->supplies[link->resource];
-    contention->links[link->next].previous = link->previous;
-    if (link->previous == NO_LINK) {
-        supply->first_link = link->next;
-    } else {
-        contention->links[link->previous].next = link->next;
-    }
+    struct supply *supply = &contention->supplies[link.resource];
+    struct member last = supply->members[--supply->member_count];
+    supply->members[link.place] = last;
+    contention->links[last.link].place = link.place;
 }
 
 static uint32_t
@@ -186,6 +195,8 @@ take_drain(struct contention *contention)
     size_t count = contention->drain_count++;
     contention->drains = arena_grow(arena, contention->drains, count,
                                     &contention->drain_capacity, sizeof *contention->drains);
+    contention->paces = arena_grow(arena, contention->paces, count, &contention->pace_capacity,
+                                   sizeof *contention->paces);
     contention->group_drains =
         arena_grow(arena, contention->group_drains, count, &contention->group_drain_capacity,
                    sizeof *contention->group_drains);
@@ -203,16 +214,14 @@ contention_join(struct contention *contention, uint32_t owner, const struct task
     uint32_t first = take_links(contention, demand->usage_count);
     contention->drains[drain] =
         (struct drain){.demand = demand, .first_link = first, .owner = owner};
-    set_rate(&contention->drains[drain], demand->top_rate_per_s);
+    set_rate(contention, drain, demand->top_rate_per_s);
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_base + demand->usages[i].resource;
         assert(resource >= resource_base &&
                resource < task_graph_resource_count(contention->graph));
         struct supply *supply = &contention->supplies[resource];
-        insert_link(contention, first + i,
-                    (struct link){.drain = drain,
-                                  .resource = resource,
-                                  .amount = demand->usages[i].amount});
+        insert_member(contention, resource,
+                      (struct member){demand->usages[i].amount, drain, first + i});
         supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
         if (supply_is_short(supply)) {
             note_change(contention, resource, 0);
@@ -227,15 +236,15 @@ contention_leave(struct contention *contention, uint32_t drain)
     const struct task_demand *demand = contention->drains[drain].demand;
     uint32_t first = contention->drains[drain].first_link;
     for (uint32_t i = 0; i < demand->usage_count; i++) {
-        uint32_t resource = contention->links[first + i].resource;
-        struct supply *supply = &contention->supplies[resource];
-        remove_link(contention, first + i);
+        struct link link = contention->links[first + i];
+        struct supply *supply = &contention->supplies[link.resource];
+        remove_member(contention, link);
         supply->asked_per_s -= demand->usages[i].amount * demand->top_rate_per_s;
-        if (supply->first_link == NO_LINK) {
+        if (supply->member_count == 0) {
             supply->asked_per_s = 0; /* ends what rounding has left */
         }
         if (supply->is_shared) {
-            note_change(contention, resource, contention->drains[drain].level);
+            note_change(contention, link.resource, contention->paces[drain].level);
         }
     }
     give_links_back(contention, first, demand->usage_count);
@@ -248,9 +257,9 @@ static void
 add_up_anew(const struct contention *contention, struct supply *supply)
 {
     supply->asked_per_s = 0;
-    for (uint32_t i = supply->first_link; i != NO_LINK; i = contention->links[i].next) {
-        const struct drain *drain = &contention->drains[contention->links[i].drain];
-        supply->asked_per_s += contention->links[i].amount * drain->demand->top_rate_per_s;
+    for (size_t i = 0; i < supply->member_count; i++) {
+        const struct drain *drain = &contention->drains[supply->members[i].drain];
+        supply->asked_per_s += supply->members[i].amount * drain->demand->top_rate_per_s;
     }
 }
 
@@ -293,12 +302,13 @@ static double
 visit_drains_of(struct contention *contention, const struct supply *supply)
 {
     double left_per_s = supply->capacity_per_s;
-    for (uint32_t i = supply->first_link; i != NO_LINK; i = contention->links[i].next) {
-        const struct drain *drain = &contention->drains[contention->links[i].drain];
-        if (drain->level >= contention->changed_level) {
-            visit_drain(contention, contention->links[i].drain);
+    for (size_t i = 0; i < supply->member_count; i++) {
+        const struct member *member = &supply->members[i];
+        const struct pace *pace = &contention->paces[member->drain];
+        if (pace->level >= contention->changed_level) {
+            visit_drain(contention, member->drain);
         } else {
-            left_per_s -= contention->links[i].amount * drain->rate_per_s;
+            left_per_s -= member->amount * pace->rate_per_s;
         }
     }
     return left_per_s;
@@ -358,7 +368,7 @@ rate_group(struct contention *contention)
     for (uint32_t i = 0; i < contention->group_drain_count; i++) {
         double rate_per_s = sharing_rate_per_s(contention->sharing, i);
         contention->group_rates_per_s[i] = rate_per_s;
-        set_rate(&contention->drains[contention->group_drains[i]], rate_per_s);
+        set_rate(contention, contention->group_drains[i], rate_per_s);
     }
 }
 

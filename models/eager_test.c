@@ -28,7 +28,7 @@ static const struct plan PLAN = {.sequence_tokens = 4096,
 struct wanted {
     const char *what; /* as the profiler names it */
     enum kernel_kind kind;
-    const char *op[2]; /* elementwise: the same kernel under up to two names */
+    const char *op[3]; /* elementwise: the same kernel under up to three names */
     enum { FORWARD = 1, BACKWARD = 2, BOTH = 3 } directions;
     int64_t mixture; /* launches of a step of two microbatches */
     int64_t dense;   /* of a step of one */
@@ -40,12 +40,12 @@ static const struct wanted WANTED[] = {
     {"aten::_cudnn_attention_forward", KERNEL_ATTENTION, {NULL}, FORWARD, 16, 4},
     {"aten::_cudnn_attention_backward", KERNEL_ATTENTION, {NULL}, BACKWARD, 16, 4},
     {"aten::_fused_rms_norm_backward", KERNEL_RMS_NORM, {NULL}, BACKWARD, 34, 9},
-    {"aten::mul", KERNEL_ELEMENTWISE, {"mul"}, BOTH, 128, 12},
-    {"aten::silu", KERNEL_ELEMENTWISE, {"silu"}, FORWARD, 16, 4},
-    {"aten::silu_backward", KERNEL_ELEMENTWISE, {"silu_backward"}, BACKWARD, 16, 4},
+    {"aten::mul", KERNEL_ELEMENTWISE, {"mul", "mul_strided", "mul_broadcast"}, BOTH, 128, 12},
+    {"aten::silu", KERNEL_ELEMENTWISE, {"silu_strided"}, FORWARD, 16, 4},
+    {"aten::silu_backward", KERNEL_ELEMENTWISE, {"silu_backward_strided"}, BACKWARD, 16, 4},
     {"CUDAFunctor_add", KERNEL_ELEMENTWISE, {"add", "accumulate"}, BOTH, 198, 43},
     {"aten::cat", KERNEL_ELEMENTWISE, {"cat"}, BACKWARD, 32, 8},
-    {"aten::copy_", KERNEL_ELEMENTWISE, {"copy"}, BOTH, 88 - 4, 4 - 2},
+    {"aten::copy_", KERNEL_ELEMENTWISE, {"copy", "cast"}, BOTH, 88 - 4, 4 - 2},
     {"aten::fill_", KERNEL_ELEMENTWISE, {"fill"}, BOTH, 104 - 2 - 32, 4 - 1},
     /* 64 - 32, and the embedding's backward, which has a kernel of its own */
     {"indexFuncLargeIndex", KERNEL_SCATTER_ADD, {NULL}, BOTH, 64 - 32 + 2, 1},
@@ -59,7 +59,7 @@ is_it(const struct wanted *wanted, const struct kernel *kernel)
         return false;
     if (kernel->kind != KERNEL_ELEMENTWISE)
         return true;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (wanted->op[i] && strcmp(kernel->elementwise.op, wanted->op[i]) == 0)
             return true;
     return false;

@@ -125,6 +125,19 @@ build_backward_stream(struct operator_builder *builder, const struct stream *str
 }
 
 void
+build_widening(struct operator_builder *builder, const char *name, double elements)
+{
+    double narrow = build_bytes(builder, elements), wide = build_wide_bytes(builder, elements);
+    struct kernel widen = elementwise(builder, &(struct stream){name, "cast", narrow, wide});
+    struct kernel back = elementwise(builder, &(struct stream){name, "cast", wide, narrow});
+    widen.elementwise.elements = back.elementwise.elements =
+        (int64_t)(elements * (double)builder->tokens);
+    build_operator(builder);
+    add_forward(builder, name, &widen);
+    add_backward(builder, joined(builder, name, "backward"), &back);
+}
+
+void
 build_saved(struct operator_builder *builder, double bytes_per_token)
 {
     last(builder)->saved_bytes += bytes_per_token * (double)builder->tokens;
@@ -301,10 +314,14 @@ void
 build_norm(struct operator_builder *builder, const char *name, int64_t width)
 {
     struct kernel norm = {.kind = KERNEL_RMS_NORM, .rows_by_width = {builder->tokens, width}};
+    double both = 2 * build_bytes(builder, (double)width);
     build_kernel(builder, name, norm, true);
     build_saved(builder, builder->element_bytes * (double)width);
-    if (!builder->workload->software->fuses_gradient_accumulation)
-        build_accumulation(builder, name, (double)width);
+    if (builder->workload->software->fuses_gradient_accumulation)
+        return;
+    build_backward_stream(builder, &(struct stream){joined(builder, name, "weight_gradient"),
+                                                    "norm_weight_gradient", both, 0});
+    build_accumulation(builder, name, (double)width);
 }
 
 /* Traffic of residual + norm, in elements of the width. One kernel: reads residual and update,

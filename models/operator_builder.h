@@ -34,12 +34,19 @@ void build_operator(struct operator_builder *builder);
 
 /* A pass over memory, added to the operator appended last. */
 struct stream {
-    const char *name;   /* "combine.multiply" */
-    const char *op;     /* what it does, as lists of kernels call it: "mul" */
+    const char *name; /* "combine.multiply" */
+    /* What it does, as lists of kernels call it: "mul". PyTorch's eager kernels take several
+     * elements of a contiguous tensor at once, but only one of the half of a wider tensor
+     * ("mul_strided"), of rows with a number each ("mul_broadcast") and of unequal dtypes ("cast"):
+     * ATen/native/cuda/CUDALoops.cuh. A device may have a rate of its own for these. */
+    const char *op;
     double read, write; /* bytes in all */
 };
 void build_forward_stream(struct operator_builder *builder, const struct stream *stream);
 void build_backward_stream(struct operator_builder *builder, const struct stream *stream);
+
+/* An operator that makes so many elements a token fp32, and backward their gradients narrow. */
+void build_widening(struct operator_builder *builder, const char *name, double elements);
 
 /* The same for a kernel; its dtype is the builder's. */
 void build_forward_kernel(struct operator_builder *builder, const char *name,
@@ -78,7 +85,8 @@ void build_pass(struct operator_builder *builder, const struct pass *pass);
 void build_kernel(struct operator_builder *builder, const char *name, struct kernel kernel,
                   bool has_backward);
 
-/* RMS norm of that many elements of each token; keeps its input, and learns a weight. */
+/* RMS norm of that many elements of each token; keeps its input, and learns a weight, whose gradient
+ * is a pass of its own over input and gradient where the stack does not accumulate in place. */
 void build_norm(struct operator_builder *builder, const char *name, int64_t width);
 
 /* More bytes a token that the operator appended last keeps for backward. */

@@ -41,10 +41,7 @@ build_loss_apart(struct operator_builder *builder)
     double words = 12.0 * (double)builder->tokens; /* a fp32 loss, an 8-byte index */
     struct kernel softmax = {.kind = KERNEL_SOFTMAX,
                              .rows_by_width = {builder->tokens, arch->vocab}};
-    build_operator(builder);
-    build_forward_stream(builder, &(struct stream){"logits_to_fp32", "copy", narrow, wide});
-    build_backward_stream(builder,
-                          &(struct stream){"logits_to_fp32.backward", "copy", wide, narrow});
+    build_widening(builder, "logits_to_fp32", (double)arch->vocab);
     build_transient(builder, narrow + wide);
     builder->dtype = DTYPE_FP32;
     build_kernel(builder, "log_softmax", softmax, true);

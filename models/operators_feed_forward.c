@@ -27,15 +27,15 @@ build_swiglu(struct operator_builder *builder, const struct gated *gated)
         return;
     }
     build_operator(builder);
-    build_forward_stream(builder, &(struct stream){gated->silu, "silu", all, all});
+    build_forward_stream(builder, &(struct stream){gated->silu, "silu_strided", all, all});
     build_backward_stream(builder,
-                          &(struct stream){gated->silu, "silu_backward", 2 * all, all});
+                          &(struct stream){gated->silu, "silu_backward_strided", 2 * all, all});
     build_gradient_join(builder, 2 * one);
     build_saved(builder, 2 * one);
     build_operator(builder);
-    build_forward_stream(builder, &(struct stream){gated->gate, "mul", 2 * all, all});
-    for (int side = 0; side < 2; side++)
-        build_backward_stream(builder, &(struct stream){gated->gate, "mul", 2 * all, all});
+    build_forward_stream(builder, &(struct stream){gated->gate, "mul_strided", 2 * all, all});
+    build_backward_stream(builder, &(struct stream){gated->gate, "mul_strided", 2 * all, all});
+    build_backward_stream(builder, &(struct stream){gated->gate, "mul", 2 * all, all});
     build_saved(builder, one);
 }
 
@@ -124,10 +124,10 @@ build_combine(struct operator_builder *builder, int64_t copies)
         return;
     }
     build_operator(builder);
-    build_forward_stream(
-        builder, &(struct stream){"combine.weigh", "mul", rows_bytes + weights, rows_bytes});
-    build_backward_stream(
-        builder, &(struct stream){"combine.weigh", "mul", rows_bytes + weights, rows_bytes});
+    build_forward_stream(builder, &(struct stream){"combine.weigh", "mul_broadcast",
+                                                   rows_bytes + weights, rows_bytes});
+    build_backward_stream(builder, &(struct stream){"combine.weigh", "mul_broadcast",
+                                                    rows_bytes + weights, rows_bytes});
     build_backward_stream(builder, &(struct stream){"combine.weight_gradients", "mul",
                                                     2 * rows_bytes, rows_bytes});
     build_backward_stream(builder,

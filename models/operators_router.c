@@ -2,6 +2,16 @@
  * tokens in. */
 #include "models/operators_layer.h"
 
+static void
+build_gelu(struct operator_builder *builder, const char *name, int64_t width)
+{
+    double all = build_bytes(builder, (double)width);
+    build_operator(builder);
+    build_forward_stream(builder, &(struct stream){name, "gelu", all, all});
+    build_backward_stream(builder, &(struct stream){name, "gelu_backward", 2 * all, all});
+    build_saved(builder, builder->element_bytes * (double)width);
+}
+
 /* ZAYA1 (arXiv 2511.17127 section IV): down-projection, the previous layer's state added (EDA),
  * norm, two layers with GELU, then one score a route, to which a balancing bias is added. */
 static void
@@ -17,9 +27,9 @@ build_mlp_router(struct operator_builder *builder)
         build_pass(builder, &(struct pass){"router_average", 2 * one, one, 2 * one, one, one});
     build_norm(builder, "router_norm", width);
     build_linear(builder, &(struct linear){"router_1", width, width, KEPT_HERE, false});
-    build_pass(builder, &(struct pass){"router_gelu_1", one, one, 2 * one, one, one});
+    build_gelu(builder, "router_gelu_1", width);
     build_linear(builder, &(struct linear){"router_2", width, width, KEPT_HERE, false});
-    build_pass(builder, &(struct pass){"router_gelu_2", one, one, 2 * one, one, one});
+    build_gelu(builder, "router_gelu_2", width);
     build_linear(builder, &(struct linear){"router_3", routes, width, KEPT_HERE, false});
     build_pass(builder, &(struct pass){"router_balance", scores, scores, 0, 0, 0});
 }
@@ -31,13 +41,10 @@ build_scores(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     double routes = (double)arch_router_classes(arch);
-    double narrow = build_bytes(builder, routes), wide = build_wide_bytes(builder, routes);
+    double wide = build_wide_bytes(builder, routes);
     struct kernel softmax = {.kind = KERNEL_SOFTMAX,
                              .rows_by_width = {builder->tokens, arch_router_classes(arch)}};
-    build_operator(builder);
-    build_forward_stream(builder, &(struct stream){"router_to_fp32", "copy", narrow, wide});
-    build_backward_stream(builder,
-                          &(struct stream){"router_to_fp32.backward", "copy", wide, narrow});
+    build_widening(builder, "router_to_fp32", routes);
     build_operator(builder);
     builder->dtype = DTYPE_FP32;
     if (arch->is_router_sigmoid) {
@@ -98,9 +105,9 @@ build_ordered_weights(struct operator_builder *builder)
     build_operator(builder);
     build_forward_stream(builder, &(struct stream){"router_order", "index", 3 * wide, wide});
     build_forward_stream(builder,
-                         &(struct stream){"router_weights_cast", "copy", wide, narrow});
+                         &(struct stream){"router_weights_cast", "cast", wide, narrow});
     build_backward_stream(
-        builder, &(struct stream){"router_weights_cast.backward", "copy", narrow, wide});
+        builder, &(struct stream){"router_weights_cast.backward", "cast", narrow, wide});
     build_backward_stream(builder, &(struct stream){"router_order.zero", "fill", 0, wide});
     build_backward_stream(builder,
                           &(struct stream){"router_order.places", "mul", 2 * wide, 2 * wide});
@@ -137,14 +144,15 @@ build_tail(struct operator_builder *builder)
 /* A counting sort of (token, expert) pairs by expert: a histogram, its prefix sum, the positions;
  * each reads and writes the 4-byte indices once. Eager code calls a general sort of 8-byte keys
  * with 8-byte values, which passes over both once for each 8 bits of the key (NVIDIA CUB's and
- * rocPRIM's radix sort), and counts afterwards. */
+ * rocPRIM's radix sort), and counts afterwards. A routing that is given beforehand needs none of
+ * it, but the operators stand there all the same: a block has as many whatever its routing. */
 static void
-build_sort(struct operator_builder *builder)
+build_sort(struct operator_builder *builder, bool is_given)
 {
     enum { KEY_BYTES = 8, PAIR_BYTES = 16 };
-    double index = 4.0 * (double)builder->workload->arch->experts_per_token; /* bytes a token */
-    double pairs = (double)builder->tokens *
-                   (double)builder->workload->arch->experts_per_token * PAIR_BYTES;
+    double copies = is_given ? 0 : (double)builder->workload->arch->experts_per_token;
+    double index = 4.0 * copies; /* bytes a token */
+    double pairs = (double)builder->tokens * copies * PAIR_BYTES;
     if (builder->workload->software->fuses_permutation) {
         build_pass(builder, &(struct pass){"sort_histogram", index, index, 0, 0, 0});
         build_pass(builder, &(struct pass){"sort_prefix_sum", index, index, 0, 0, 0});
@@ -153,7 +161,8 @@ build_sort(struct operator_builder *builder)
     }
     for (int pass = 0; pass < KEY_BYTES; pass++) {
         build_operator(builder);
-        build_forward_stream(builder, &(struct stream){"sort_pass", "sort", pairs, pairs});
+        if (!is_given)
+            build_forward_stream(builder, &(struct stream){"sort_pass", "sort", pairs, pairs});
     }
     build_pass(builder, &(struct pass){"sort_count", 2 * index, 0, 0, 0, 2 * index});
 }
@@ -175,8 +184,7 @@ build_router(struct operator_builder *builder)
     }
     build_tail(builder);
     builder->spent_on = CLASS_DISPATCH;
-    if (!workload->plan->routing || !workload->plan->routing->is_given)
-        build_sort(builder);
+    build_sort(builder, workload->plan->routing && workload->plan->routing->is_given);
     if (!workload->software->fuses_permutation)
         build_ordered_weights(builder);
 }

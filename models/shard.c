@@ -151,30 +151,43 @@ append_entry_backward(struct shard_builder *builder, const struct model_operator
 /* Where a rank has several experts, what it received lies by sender and then by expert: one more
  * pass puts it by expert, and back (Megatron-Core, sort_chunks_by_idxs). */
 static void
-append_chunk_sort(struct shard_builder *builder, const char *name)
+append_chunk_sort(struct shard_builder *builder, const char *name, enum kernel_kind kind)
 {
     const struct placement *placement = &builder->shard->placement;
-    const struct arch *arch = builder->shard->workload.arch;
-    if (placement->expert == 1 || arch->experts == placement->expert)
-        return;
+    const struct workload *workload = &builder->shard->workload;
+    int64_t rows = (int64_t)builder->lists.routed_rows, width = workload->arch->hidden;
+    enum dtype dtype = workload->plan->compute_dtype;
+    double bytes = dtype_bytes(dtype) * (double)rows * (double)width;
+    struct operation zero = {.name = "zero_received",
+                             .spent_on = CLASS_DISPATCH,
+                             .kernel = {.kind = KERNEL_ELEMENTWISE,
+                                        .dtype = dtype,
+                                        .elementwise = {"fill", rows * width, 0, bytes, 1}}};
     struct operation operation = {
         .name = name,
         .spent_on = CLASS_DISPATCH,
-        .kernel = {.kind = KERNEL_GATHER,
-                   .dtype = builder->shard->workload.plan->compute_dtype,
-                   .rows_by_width = {(int64_t)builder->lists.routed_rows, arch->hidden}}};
+        .kernel = {.kind = kind, .dtype = dtype, .rows_by_width = {rows, width}}};
+    if (placement->expert == 1 || workload->arch->experts == placement->expert)
+        return;
+    if (kind == KERNEL_SCATTER_ADD)
+        *append(builder) =
+            (struct shard_step){.operation = arena_copy(builder->arena, &zero, sizeof zero)};
     *append(builder) = (struct shard_step){
         .operation = arena_copy(builder->arena, &operation, sizeof operation)};
 }
 
+/* Where rows are taken by an index without fusion, backward adds them into zeros. */
 static void
-append_forward_sort(struct shard_builder *builder, enum token_layout from, enum token_layout to,
-                    bool is_before_exchange)
+append_sort(struct shard_builder *builder, enum token_layout from, enum token_layout to,
+            bool is_before_exchange, enum direction direction)
 {
+    bool is_added = direction == DIRECTION_BACKWARD &&
+                    !builder->shard->workload.software->fuses_permutation;
+    enum kernel_kind kind = is_added ? KERNEL_SCATTER_ADD : KERNEL_GATHER;
     if (to == TOKENS_ROUTED && from != to && !is_before_exchange)
-        append_chunk_sort(builder, "sort_received");
+        append_chunk_sort(builder, "sort_received", kind);
     if (from == TOKENS_ROUTED && from != to && is_before_exchange)
-        append_chunk_sort(builder, "unsort_received");
+        append_chunk_sort(builder, "unsort_received", kind);
 }
 
 static struct shard_list
@@ -211,9 +224,9 @@ build_forward(struct shard_builder *builder)
     for (int64_t i = 0; i <= count && count > 0; i++) {
         enum token_layout from = shard_lists_layout(&builder->lists, i - 1),
                           to = shard_lists_layout(&builder->lists, i);
-        append_forward_sort(builder, from, to, true);
+        append_sort(builder, from, to, true, DIRECTION_FORWARD);
         append_change(builder, from, to);
-        append_forward_sort(builder, from, to, false);
+        append_sort(builder, from, to, false, DIRECTION_FORWARD);
         if (i == count)
             break;
         const struct model_operator *item = shard_lists_at(&builder->lists, i);
@@ -233,9 +246,9 @@ build_backward(struct shard_builder *builder)
         enum token_layout before = shard_lists_layout(&builder->lists, i - 1),
                           own = shard_lists_layout(&builder->lists, i),
                           behind = shard_lists_layout(&builder->lists, i + 1);
-        append_forward_sort(builder, behind, own, true);
+        append_sort(builder, behind, own, true, DIRECTION_BACKWARD);
         append_mirror(builder, own, behind);
-        append_forward_sort(builder, behind, own, false);
+        append_sort(builder, behind, own, false, DIRECTION_BACKWARD);
         if (own == TOKENS_WHOLE && before != own)
             append_entry_backward(builder, item);
         else

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/json.h"
+#include "validate/collective_log.h"
 
 enum { LIST_BYTES_MAX = 64 * 1024 * 1024 };
 
@@ -104,6 +105,8 @@ measured_list_parse(struct measured_list *list, const char *name, const struct t
     size_t count_before = list->count;
     bool is_right = true;
     int line = 1;
+    if (collective_log_is(text))
+        return collective_log_parse(list, name, text, arena, errors);
     for (size_t start = 0; start < text->length; line++) {
         const char *bytes = text->bytes + start;
         const char *end = memchr(bytes, '\n', text->length - start);

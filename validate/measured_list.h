@@ -34,9 +34,10 @@ struct measured_list {
     size_t count, capacity;
 };
 
-/* Adds a JSONL file ("-": standard input) of at most 64 MiB; empty lines are left out. False
- * after adding every fault (up to the kept twenty), lines that are right are added all the
- * same; a list without any line is a fault. */
+/* Adds a JSONL file, or a log of rccl-tests or nccl-tests (collective_log.h), told by its
+ * content ("-": standard input), of at most 64 MiB; empty lines are left out. False after
+ * adding every fault (up to the kept twenty), lines that are right are added all the same; a
+ * list without any line is a fault. */
 bool measured_list_read(struct measured_list *list, const char *path, struct arena *arena,
                         struct error_list *errors);
 
@@ -44,7 +45,8 @@ bool measured_list_read(struct measured_list *list, const char *path, struct are
 bool measured_list_parse(struct measured_list *list, const char *name, const struct text *text,
                          struct arena *arena, struct error_list *errors);
 
-/* What the row's clock should have shown: the host's part of a lone call only where it was in. */
+/* What the row's clock should have shown: the host's part of a lone call only where it was
+ * in. */
 double measured_predicted_s(const struct measured *measured, const struct kernel_cost *cost);
 
 /* The canonical shape (split.h), in the arena. */

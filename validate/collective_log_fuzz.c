@@ -1,0 +1,34 @@
+/* Fuzz target: no log of collectives, however broken, breaks its reader.
+ */
+#include "validate/collective_log.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+stop(void *context, size_t wanted_bytes)
+{
+    (void)context;
+    (void)wanted_bytes;
+    abort();
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = stop});
+    struct measured_list list = {0};
+    struct error_list errors = {0};
+    struct text text = text_new(arena);
+    text_append(&text, (const char *)data, size);
+    bool is_right = collective_log_parse(&list, "fuzz", &text, arena, &errors);
+    if (is_right != (errors.count == 0))
+        abort();
+    for (size_t i = 0; i < list.count; i++)
+        if (measured_shape(&list.items[i], arena) == NULL)
+            abort();
+    arena_free(arena);
+    return 0;
+}

@@ -314,8 +314,11 @@ program_append_optimizer(struct program_builder *builder)
         program_wait(builder, launches, clipped);
     int32_t momentum = append_share(builder, LANE_COMPUTE, SHARE_MOMENTUM);
     program_wait(builder, momentum, clipped);
-    int32_t exchange = append_share(builder, LANE_DATA, SHARE_EXCHANGE);
-    program_wait(builder, exchange, momentum);
+    int32_t exchange = STEP_NONE; /* AdamW needs no whole matrices */
+    if (plan->optimizer == OPTIMIZER_MUON) {
+        exchange = append_share(builder, LANE_DATA, SHARE_EXCHANGE);
+        program_wait(builder, exchange, momentum);
+    }
     append_share(builder, LANE_COMPUTE, SHARE_ADAMW);
     int32_t newton_schulz = append_share(builder, LANE_COMPUTE, SHARE_NEWTON_SCHULZ);
     program_wait(builder, newton_schulz, exchange);

@@ -273,6 +273,23 @@ all_to_all_bytes(const struct ledger *ledger)
     return bytes;
 }
 
+/* What goes to other stages and comes from them: of one microbatch each way, or all of a step. */
+static double
+transfer_bytes(const struct ledger *ledger)
+{
+    const struct plan *plan = ledger->shard.workload.plan;
+    struct schedule_shape shape = schedule_shape(plan, ledger->inputs->cluster);
+    double stream = shard_stream_bytes(&ledger->shard), bytes = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; chunk++) {
+        struct schedule_place here = {ledger->stage, chunk}, other;
+        int neighbours = (schedule_next(&shape, here, &other) && other.stage != here.stage) +
+                         (schedule_previous(&shape, here, &other) && other.stage != here.stage);
+        double sent = plan->keeps_sent_tensors ? (double)shape.microbatches : 1;
+        bytes += neighbours * stream * (sent + 1);
+    }
+    return bytes;
+}
+
 static struct memory
 memory_of_stage(const struct ledger *ledger)
 {
@@ -282,7 +299,7 @@ memory_of_stage(const struct ledger *ledger)
     struct memory memory = {.runtime = software->runtime_bytes,
                             .capacity = ledger->inputs->cluster->device->hbm_bytes,
                             .stage = ledger->stage,
-                            .communication = all_to_all_bytes(ledger)};
+                            .communication = all_to_all_bytes(ledger) + transfer_bytes(ledger)};
     add_weights(ledger, &tensors.dense, placement->data * placement->context, &memory);
     add_weights(ledger, &tensors.experts, placement->expert_data, &memory);
     add_activations(ledger, &memory);

@@ -141,6 +141,7 @@ build_combine(struct operator_builder *builder, int64_t copies)
     build_forward_kernel(builder, "combine", rows);
     rows.kind = KERNEL_GATHER;
     build_backward_kernel(builder, "combine.take_gradients", rows);
+    build_saved(builder, all); /* for its shape alone: PyTorch, derivatives.yaml, index_add */
 }
 
 static void

@@ -69,6 +69,7 @@ static const struct json_field FIELDS[] = {
     PLAN_FLAG(overlaps_tensor_exchange, JSON_OPTIONAL),
     PLAN_FLAG(overlaps_expert_exchange, JSON_OPTIONAL),
     PLAN_FLAG(overlaps_pipeline_transfer, JSON_OPTIONAL),
+    PLAN_FLAG(keeps_sent_tensors, JSON_OPTIONAL),
     PLAN_CHOICE(recompute, JSON_OPTIONAL, RECOMPUTE_NAMES),
     PLAN_CHOICE(optimizer, 0, OPTIMIZER_NAMES),
     PLAN_CHOICE(muon_distribution, JSON_OPTIONAL, DISTRIBUTION_NAMES),

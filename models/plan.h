@@ -80,6 +80,8 @@ struct plan {
     bool overlaps_tensor_exchange;   /* backward's, with the weight gradient beside it */
     bool overlaps_expert_exchange;   /* one microbatch's with another's computing */
     bool overlaps_pipeline_transfer; /* received before the stage is ready for it */
+    bool
+        keeps_sent_tensors; /* what went to other stages stays in memory until the step's end */
     enum recompute_kind recompute;
 
     enum optimizer_kind optimizer;

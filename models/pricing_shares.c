@@ -146,8 +146,10 @@ price_exchange(const struct pricing *pricing, const struct owner *owner)
 static const struct step_work *
 price_adamw(const struct pricing *pricing, const struct optimizer_share *share)
 {
+    const struct plan *plan = pricing->inputs->workload.plan;
+    bool has_copies = !pricing->inputs->workload.software->fuses_master_copies;
     struct kernel kernel = {.kind = KERNEL_ADAMW,
-                            .dtype = pricing->inputs->workload.plan->compute_dtype,
+                            .dtype = has_copies ? DTYPE_FP32 : plan->compute_dtype,
                             .adamw = {share->adamw_parameters}};
     struct pricing_pass nothing = {.name = "adamw", .spent_on = CLASS_OPTIMIZER_UPDATE};
     if (share->adamw_parameters == 0)
@@ -176,6 +178,33 @@ pass_launches(const struct pricing *pricing, const struct optimizer_share *share
     return !is_fused ? share->tensors : launches > 0 ? launches : 1;
 }
 
+/* The share's gradients widened before the optimizer, its weights narrowed behind it. */
+static void
+price_copies(const struct pricing *pricing, const struct optimizer_share *share,
+             const struct step_work **out)
+{
+    const struct workload *workload = &pricing->inputs->workload;
+    const struct plan *plan = workload->plan;
+    double fp32 = dtype_bytes(DTYPE_FP32);
+    int64_t all = workload->software->fuses_master_copies
+                      ? 0
+                      : share->muon_parameters + share->adamw_parameters;
+    struct pricing_pass widen = {"widen_gradients",
+                                 CLASS_OPTIMIZER_UPDATE,
+                                 plan->gradient_dtype == DTYPE_FP32 ? 0 : all,
+                                 dtype_bytes(plan->gradient_dtype),
+                                 fp32,
+                                 1};
+    struct pricing_pass narrow = {"narrow_weights",
+                                  CLASS_OPTIMIZER_UPDATE,
+                                  plan->compute_dtype == DTYPE_FP32 ? 0 : all,
+                                  fp32,
+                                  dtype_bytes(plan->compute_dtype),
+                                  1};
+    out[SHARE_WIDEN] = pricing_pass(pricing, &widen);
+    out[SHARE_NARROW] = pricing_pass(pricing, &narrow);
+}
+
 /* Traffic of an element. Norm: reads the gradient. Momentum: reads gradient and fp32 momentum,
  * writes momentum and the input of Newton-Schulz. Update: reads its output and the fp32 master,
  * writes master and weight (two passes over memory, arXiv 2511.17127 section V). Each pass is one
@@ -202,6 +231,7 @@ price_share(const struct pricing *pricing, struct matrix_prices *prices,
                                           gradient + fp32, fp32 + narrow,          launches};
     const struct pricing_pass update = {"muon_update", CLASS_OPTIMIZER_UPDATE, muon,
                                         narrow + fp32, fp32 + narrow,          launches};
+    price_copies(pricing, share, out);
     out[SHARE_GRADIENT_NORM] = pricing_pass(pricing, &norm);
     out[SHARE_LAUNCHES] = pricing_host(pricing, 2 * launches + adamw_launches +
                                                     newton_schulz_launches(pricing, share));

@@ -52,6 +52,7 @@ struct step_work {
 /* Work of the optimizer that each rank has its own amount of, in the order it runs: the exchange
  * sends what the momentum pass has made, AdamW's share runs meanwhile. */
 enum share_stage {
+    SHARE_WIDEN, /* gradients to fp32, where that is a copy */
     SHARE_GRADIENT_NORM,
     SHARE_LAUNCHES,
     SHARE_MOMENTUM,
@@ -59,6 +60,7 @@ enum share_stage {
     SHARE_ADAMW,
     SHARE_NEWTON_SCHULZ,
     SHARE_UPDATE,
+    SHARE_NARROW, /* master weights to the compute dtype, where that is a copy */
     SHARE_STAGE_COUNT
 };
 

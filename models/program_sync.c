@@ -287,6 +287,14 @@ append_exposed_reductions(struct program_builder *builder)
         }
 }
 
+static int32_t
+append_copy(struct program_builder *builder, enum share_stage stage, int32_t after)
+{
+    int32_t copy = append_share(builder, LANE_COMPUTE, stage);
+    program_wait(builder, copy, after);
+    return copy;
+}
+
 /* Clipping reads every gradient before the first weight may change; without it the optimizer waits
  * for the reductions alone. */
 static int32_t
@@ -308,7 +316,10 @@ program_append_optimizer(struct program_builder *builder)
     if (!plan->overlaps_gradient_reduction && plan->zero_stage < 2)
         append_exposed_reductions(builder);
     append_embedding_reduction(builder);
-    int32_t clipped = append_clipping(builder, last_on(builder, LANE_DATA));
+    int32_t reduced = last_on(builder, LANE_DATA);
+    if (!builder->shard.workload.software->fuses_master_copies)
+        reduced = append_copy(builder, SHARE_WIDEN, reduced);
+    int32_t clipped = append_clipping(builder, reduced);
     int32_t launches = append_share(builder, LANE_HOST, SHARE_LAUNCHES);
     if (plan->clips_gradients)
         program_wait(builder, launches, clipped);
@@ -324,6 +335,8 @@ program_append_optimizer(struct program_builder *builder)
     program_wait(builder, newton_schulz, exchange);
     int32_t update = append_share(builder, LANE_COMPUTE, SHARE_UPDATE);
     program_wait(builder, update, launches);
+    if (!builder->shard.workload.software->fuses_master_copies)
+        append_copy(builder, SHARE_NARROW, STEP_NONE);
     bool is_gathered_late = plan->zero_stage > 0 && plan->zero_stage < 3;
     if (is_gathered_late && !plan->overlaps_parameter_gather)
         append_gathers(builder, builder->last_compute);

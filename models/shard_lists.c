@@ -1,6 +1,7 @@
 /* A block's operators, sized for each way that the tokens can lie. */
 #include "models/shard_lists.h"
 
+#include <assert.h>
 #include <string.h>
 
 int64_t
@@ -38,6 +39,15 @@ shard_arch(const struct shard *shard, enum token_layout layout, struct arena *ar
     return arch;
 }
 
+/* The same operators with the same loads for all experts: route() puts in the real ones. */
+static const struct routing *
+even_routing(const struct routing *routing, struct arena *arena)
+{
+    struct routing even = {
+        .kind = ROUTING_UNIFORM, .row_multiple = 1, .is_given = routing->is_given};
+    return arena_copy(arena, &even, sizeof even);
+}
+
 static const struct plan *
 plan_part(const struct shard *shard, enum token_layout layout, struct arena *arena)
 {
@@ -48,7 +58,8 @@ plan_part(const struct shard *shard, enum token_layout layout, struct arena *are
         plan->sequence_tokens /= shard_split_ranks(shard);
     if (layout == TOKENS_ROUTED)
         plan->sequence_tokens *= placement->expert_tensor;
-    plan->routing = layout == TOKENS_ROUTED ? NULL : plan->routing; /* see route() */
+    if (layout == TOKENS_ROUTED && plan->routing)
+        plan->routing = even_routing(plan->routing, arena);
     return plan;
 }
 
@@ -77,6 +88,8 @@ list_operators(struct shard_lists *lists)
         of[TOKENS_SPLIT] = operators_part(shard, lists->block, TOKENS_SPLIT, lists->arena);
     if (is_dense_split || is_expert_split)
         of[TOKENS_ROUTED] = operators_part(shard, lists->block, TOKENS_ROUTED, lists->arena);
+    assert(of[TOKENS_SPLIT].count == of[TOKENS_WHOLE].count &&
+           of[TOKENS_ROUTED].count == of[TOKENS_WHOLE].count && "the same operators in each");
 }
 
 static bool
@@ -169,6 +182,7 @@ bool
 shard_is_weight_gradient(const struct operation *operation)
 {
     return ends_with(operation->name, ".weight_gradient") ||
+           ends_with(operation->name, ".bias_gradient") ||
            ends_with(operation->name, ".accumulate");
 }
 

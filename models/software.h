@@ -27,6 +27,9 @@ struct software {
     bool fuses_cross_entropy;          /* no fp32 copy of the logits */
     bool fuses_gradient_accumulation;  /* weight gradients added in place by the product */
     bool fuses_optimizer; /* one multi-tensor kernel a pass instead of one a tensor */
+    bool
+        fuses_master_copies; /* the optimizer reads gradients, and writes weights, of the compute
+                                 dtype itself, without a copy of either */
     const char *attention_implementation; /* NULL: the device's default */
     double runtime_bytes;                 /* driver context, libraries, collective channels */
     double fragmentation_fraction;        /* of what is allocated, lost between blocks */

@@ -6,6 +6,7 @@
  * whole picoseconds, so the parts add up exactly. */
 #include "models/step.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -118,13 +119,20 @@ count_gap(struct step *step, int64_t from, int64_t to, int32_t task)
     step->class_ps[CLASS_BUBBLE] += to - from;
 }
 
+/* Of the tasks that the representative rank takes part in, the one that ends last. */
 static int32_t
-last_task(const struct trace *trace)
+last_own_task(const struct step *step)
 {
+    const struct trace *trace = step->trace;
     int32_t last = TASK_NONE;
-    for (size_t i = 0; i < trace->count; i++)
-        if (last == TASK_NONE || trace->entries[i].end_ps > trace->entries[last].end_ps)
-            last = (int32_t)i;
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        size_t count = 0;
+        const uint32_t *tasks =
+            trace_lane_tasks(trace, lowered_lane(&step->lowered, (enum step_lane)lane), &count);
+        if (count > 0 && (last == TASK_NONE || trace->entries[tasks[count - 1]].end_ps >
+                                                   trace->entries[last].end_ps))
+            last = (int32_t)tasks[count - 1];
+    }
     return last;
 }
 
@@ -161,7 +169,65 @@ count_all(struct step *step)
         count_kernel(step, lane[i]);
         now = entry->end_ps;
     }
-    count_gap(step, now, trace->end_ps, last_task(trace));
+    count_gap(step, now, trace->end_ps, last_own_task(step));
+}
+
+const char *
+step_part_key(enum step_part part)
+{
+    static const char *const keys[] = {"forward_backward", "gradient_reduction", "optimizer",
+                                       "parameter_gather"};
+    static_assert(sizeof keys / sizeof *keys == STEP_PART_COUNT, "a key for each part");
+    return keys[part];
+}
+
+/* The part that an item's end belongs to. */
+static enum step_part
+part_of(const struct step_item *item)
+{
+    if (item->phase != PHASE_OPTIMIZER)
+        return STEP_FORWARD_BACKWARD;
+    if (!item->work && item->stage != SHARE_WIDEN)
+        return item->stage == SHARE_NARROW ? STEP_PARAMETER_GATHER : STEP_OPTIMIZER;
+    bool is_gather = item->work && item->work->spent_on == CLASS_PARAMETER_GATHER;
+    bool is_norm = item->work && item->work->spent_on == CLASS_GRADIENT_NORM;
+    if (is_norm)
+        return STEP_OPTIMIZER;
+    return is_gather ? STEP_PARAMETER_GATHER : STEP_GRADIENT_REDUCTION;
+}
+
+/* Ends of one rank's tasks. A reduction beside backward counts for what is behind it. */
+static void
+note_ends(const struct step *step, uint32_t first_lane, int64_t *ends_ps)
+{
+    for (uint32_t lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        size_t count = 0;
+        const uint32_t *tasks = trace_lane_tasks(step->trace, first_lane + lane, &count);
+        for (size_t i = 0; i < count; i++) {
+            enum step_part part = part_of(step_item_of(step, tasks[i]));
+            if (part == STEP_FORWARD_BACKWARD && lane == LANE_DATA)
+                part = STEP_GRADIENT_REDUCTION;
+            ends_ps[part] = later(ends_ps[part], step->trace->entries[tasks[i]].end_ps);
+        }
+    }
+}
+
+/* A part ends when the last rank ends it; one rank of each kind is looked at. */
+static void
+count_parts(struct step *step)
+{
+    const struct lowered *lowered = &step->lowered;
+    int64_t ends_ps[STEP_PART_COUNT] = {0}, now_ps = 0;
+    for (int64_t i = 0; i < lowered->program->kind_count; i++) {
+        int64_t slot = lowered->is_all ? lowered->program->kinds[i].slowest_rank : i;
+        note_ends(step, (uint32_t)slot * STEP_LANE_COUNT, ends_ps);
+    }
+    ends_ps[STEP_PARAMETER_GATHER] = step->trace->end_ps;
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        int64_t end_ps = later(now_ps, ends_ps[part]);
+        step->part_ps[part] = end_ps - now_ps;
+        now_ps = end_ps;
+    }
 }
 
 static void
@@ -327,6 +393,7 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
     step->lowered = lower_step(program, ranks, arena);
     step->trace = engine_run(step->lowered.graph, arena);
     count_all(step);
+    count_parts(step);
     step->sigma_s = chain_sigma_s(step, arena);
     count_communication(step);
     derive(step);

@@ -13,6 +13,18 @@ enum { SIGMA_GROUPS = KERNEL_KIND_COUNT + COLLECTIVE_KIND_COUNT + 1 };
 
 enum { STEP_WARNINGS_MAX = 4 };
 
+/* Parts of a step in time, each from the end of the one before: how long forward and backward
+ * run; what of the reduction is behind them (gradients widened for the optimizer with it); the
+ * optimizer; what gathers or narrows weights behind that. */
+enum step_part {
+    STEP_FORWARD_BACKWARD,
+    STEP_GRADIENT_REDUCTION,
+    STEP_OPTIMIZER,
+    STEP_PARAMETER_GATHER,
+    STEP_PART_COUNT
+};
+const char *step_part_key(enum step_part part); /* "forward_backward", without its _s */
+
 /* How often the interval should hold the true step time. */
 extern const double STEP_INTERVAL_COVERAGE_FRACTION;
 
@@ -28,8 +40,9 @@ struct step {
     int64_t class_ps[STEP_CLASS_COUNT];  /* of the representative rank; add up to step_ps */
     double class_flop[STEP_CLASS_COUNT]; /* what its kernels compute, and move of HBM */
     double class_bytes[STEP_CLASS_COUNT];
-    int64_t communication_ps; /* its collectives in all, hidden or not */
-    double sigma_s;           /* standard deviation of step time */
+    int64_t part_ps[STEP_PART_COUNT]; /* until the last rank is through; they add up too */
+    int64_t communication_ps;         /* its collectives in all, hidden or not */
+    double sigma_s;                   /* standard deviation of step time */
 
     double step_s;
     double low_s, high_s; /* 90 % interval */

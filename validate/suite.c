@@ -26,6 +26,10 @@ static const struct json_field table_fields[] = {
      .type = JSON_FIELD_STRING,
      .offset = offsetof(struct table_reading, table.cluster),
      .flags = JSON_OPTIONAL},
+    {.key = "holds_steps",
+     .type = JSON_FIELD_BOOL,
+     .offset = offsetof(struct table_reading, table.holds_steps),
+     .flags = JSON_OPTIONAL},
     {.key = "small_s",
      .type = JSON_FIELD_REAL,
      .offset = offsetof(struct table_reading, table.small_s),
@@ -106,7 +110,7 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
     if (!json_read_object(object, &table_type, &reading, errors))
         return false;
     *table = reading.table;
-    if (*table->device == '\0' && *table->cluster == '\0')
+    if (*table->device == '\0' && *table->cluster == '\0' && !table->holds_steps)
         return json_fail(object, errors, "neither device nor cluster, wanted what to price by");
     if (table->small_s > table->large_s)
         return json_fail(object, errors, "small_s %g is over large_s %g", table->small_s,

@@ -18,6 +18,7 @@ struct suite_table {
     const char
         *device; /* path; "" when kernels are not in the lists, or of the cluster's device */
     const char *cluster; /* path; "" when collectives are not in the lists */
+    bool holds_steps;    /* the lists are of whole steps, whose runs say what prices them */
     const char *const *lists;
     size_t list_count;
     const char *const *overlaps; /* lists of kernels beside collectives (overlap_list.h) */
@@ -36,7 +37,8 @@ struct suite {
 struct suite_table suite_table_new(void);
 
 /* Reads {"tables": [{"title", "measured": [...], "device" or "cluster", "small_s", "large_s",
- * "seed", "mape_fraction_max": {...}}]}. False after adding every fault. */
+ * "seed", "mape_fraction_max": {...}}]}; "holds_steps" in place of device and cluster.
+ * False after adding every fault. */
 bool suite_read(struct suite *suite, const struct json *object, struct arena *arena,
                 struct error_list *errors);
 

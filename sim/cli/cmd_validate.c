@@ -10,6 +10,7 @@
 #include "hw/device.h"
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
+#include "sim/cli/measured_steps.h"
 #include "validate/junit.h"
 #include "validate/measured_list.h"
 
@@ -54,7 +55,7 @@ read_basis(const struct suite_table *asked, struct comparison_basis *basis, stru
 }
 
 static bool
-make_table(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
+compare_prices(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
 {
     const struct suite_table *asked = outcome->asked;
     struct measured_list list = {0};
@@ -63,9 +64,28 @@ make_table(struct validate_outcome *outcome, struct arena *arena, struct error_l
     for (size_t i = 0; i < asked->list_count; i++)
         if (!measured_list_read(&list, asked->lists[i], arena, errors))
             return false;
+    return comparison_add(&outcome->comparison, &list, &outcome->basis, arena, errors) &&
+           validate_add_overlaps(outcome, arena, errors);
+}
+
+static bool
+compare_steps(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
+{
+    const struct suite_table *asked = outcome->asked;
+    for (size_t i = 0; i < asked->list_count; i++)
+        if (!measured_steps_add(&outcome->comparison, asked->lists[i], arena, errors))
+            return false;
+    return true;
+}
+
+static bool
+make_table(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
+{
+    const struct suite_table *asked = outcome->asked;
     struct comparison *comparison = &outcome->comparison;
-    if (!comparison_add(comparison, &list, &outcome->basis, arena, errors) ||
-        !validate_add_overlaps(outcome, arena, errors))
+    bool is_compared = asked->holds_steps ? compare_steps(outcome, arena, errors)
+                                          : compare_prices(outcome, arena, errors);
+    if (!is_compared)
         return false;
     outcome->table = error_table_new(comparison->samples, comparison->count, arena);
     return tolerance_check(&asked->tolerances, &outcome->table, &outcome->verdicts, arena,

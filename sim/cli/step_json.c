@@ -20,6 +20,21 @@ write_breakdown(struct json_writer *writer, const struct step *step)
     json_write_end_object(writer);
 }
 
+/* How long each part of the step runs, one behind the other. */
+static void
+write_parts(struct json_writer *writer, const struct step *step)
+{
+    struct text key = text_new(writer->out->arena);
+    json_write_key(writer, "parts");
+    json_write_begin_object(writer);
+    for (int i = 0; i < STEP_PART_COUNT; i++) {
+        key.length = 0;
+        text_format(&key, "%s_s", step_part_key((enum step_part)i));
+        json_write_real_at(writer, key.bytes, units_s_from_ps(step->part_ps[i]));
+    }
+    json_write_end_object(writer);
+}
+
 /* What a class achieves while it runs: FLOP/s of what it computes, bytes/s of HBM. */
 static void
 write_rates(struct json_writer *writer, const struct step *step)
@@ -160,6 +175,7 @@ step_report_json(const struct step *step, struct text *out)
     json_write_real_at(&writer, "six_n_mfu", step->six_n_mfu);
     write_flop(&writer, step);
     write_breakdown(&writer, step);
+    write_parts(&writer, step);
     write_rates(&writer, step);
     json_write_real_at(&writer, "communication_s", units_s_from_ps(step->communication_ps));
     write_memory(&writer, &step->memory);

@@ -1,0 +1,109 @@
+/* Whole steps with the times that somebody measured: reading the list, simulating its runs. */
+#include "sim/cli/measured_steps.h"
+
+#include <string.h>
+
+#include "models/step.h"
+#include "sim/base/path.h"
+#include "sim/base/units.h"
+
+enum { LIST_BYTES_MAX = 1 << 20 };
+
+struct measured_step {
+    const char *run;
+    double measured_s;
+    double parts_s[STEP_PART_COUNT]; /* 0: not measured */
+};
+
+#define PART(key, part)                                                                        \
+    {                                                                                          \
+        key, JSON_FIELD_REAL, offsetof(struct measured_step, parts_s[part]), JSON_OPTIONAL,    \
+            1e-9, 1e6, NULL                                                                    \
+    }
+static const struct json_field FIELDS[] = {
+    {"run", JSON_FIELD_STRING, offsetof(struct measured_step, run), 0, 0, 0, NULL},
+    {"measured_s", JSON_FIELD_REAL, offsetof(struct measured_step, measured_s), 0, 1e-9, 1e6,
+     NULL},
+    PART("measured_forward_backward_s", STEP_FORWARD_BACKWARD),
+    PART("measured_gradient_reduction_s", STEP_GRADIENT_REDUCTION),
+    PART("measured_optimizer_s", STEP_OPTIMIZER),
+    PART("measured_parameter_gather_s", STEP_PARAMETER_GATHER),
+};
+static const char *const IGNORED[] = {"measured_*", NULL};
+static const struct json_object_type TYPE = {"a measured step", FIELDS,
+                                             sizeof FIELDS / sizeof *FIELDS, IGNORED};
+
+/* Parts stand where other groups have their size classes. */
+static const char *const PART_SIZES[] = {"passes", "reduction", "optimizer", "gather"};
+
+static void
+add_sample(struct comparison *comparison, const struct error_sample *sample,
+           struct arena *arena)
+{
+    comparison->samples = arena_grow(arena, comparison->samples, comparison->count,
+                                     &comparison->capacity, sizeof *comparison->samples);
+    comparison->samples[comparison->count++] = *sample;
+}
+
+/* The step itself and each of its parts that was measured. */
+static void
+add_samples(struct comparison *comparison, const struct measured_step *measured,
+            const struct step *step, struct arena *arena)
+{
+    struct error_sample sample = {.group = {.kind = "step", .dtype = "", .size = "all"},
+                                  .part = SPLIT_HELD_OUT,
+                                  .measured_s = measured->measured_s,
+                                  .predicted_s = step->step_s,
+                                  .relative_sigma = step->sigma_s / step->step_s,
+                                  .shape = step->run->name};
+    add_sample(comparison, &sample, arena);
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        sample.group.size = PART_SIZES[part];
+        sample.group.order = 1 + part;
+        sample.measured_s = measured->parts_s[part];
+        sample.predicted_s = units_s_from_ps(step->part_ps[part]);
+        if (measured->parts_s[part] > 0)
+            add_sample(comparison, &sample, arena);
+    }
+}
+
+static bool
+add_line(struct comparison *comparison, const struct json *object, struct arena *arena,
+         struct error_list *errors)
+{
+    struct measured_step measured = {0};
+    if (!json_read_object(object, &TYPE, &measured, errors))
+        return false;
+    struct run_request request = {.file =
+                                      path_beside(json_file_name(object), measured.run, arena)};
+    const struct run *run = run_read(&request, arena, errors);
+    const struct step *step = run ? step_simulate(run, RANKS_FOLDED, arena, errors) : NULL;
+    if (!step)
+        return false;
+    add_samples(comparison, &measured, step, arena);
+    return true;
+}
+
+bool
+measured_steps_add(struct comparison *comparison, const char *path, struct arena *arena,
+                   struct error_list *errors)
+{
+    struct text text = text_new(arena);
+    int faults_before = errors->count, line = 1;
+    if (!text_read_file(&text, path, LIST_BYTES_MAX, errors))
+        return false;
+    for (size_t start = 0; start < text.length; line++) {
+        const char *bytes = text.bytes + start;
+        const char *end = memchr(bytes, '\n', text.length - start);
+        size_t length = end ? (size_t)(end - bytes) : text.length - start;
+        start += length + 1;
+        if (strspn(bytes, " \t\r") >= length)
+            continue;
+        const struct json *object = json_read_text(arena, path, line, bytes, length, errors);
+        if (object)
+            add_line(comparison, object, arena, errors);
+    }
+    if (errors->count == faults_before && comparison->count == 0)
+        return error_add(errors, ERROR_INPUT, path, "no line, wanted measured steps");
+    return errors->count == faults_before;
+}

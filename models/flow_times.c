@@ -57,9 +57,13 @@ longest_s(const struct flow_list *list, const struct flow_paths *paths)
 static double
 finest_clock_ratio(double longest_s)
 {
+    static const double SHORTEST_S =
+        1e-60; /* of a list: below it doubles run out of exponents */
     int exponent;
-    (void)frexp(GRAPH_RANGE_S / longest_s, &exponent);
-    return longest_s > 0 ? ldexp(1, exponent - 1) : 1;
+    if (longest_s == 0)
+        return 1;
+    (void)frexp(GRAPH_RANGE_S / fmax(longest_s, SHORTEST_S), &exponent);
+    return ldexp(1, exponent - 1);
 }
 
 static bool

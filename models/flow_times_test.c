@@ -154,6 +154,15 @@ START_TEST(short_flows_are_exact_beside_long_ones)
 }
 END_TEST
 
+/* The largest and the smallest that a list may hold; the last is too small to be told from 0. */
+START_TEST(lists_of_any_length_in_time_run)
+{
+    CHECK_NEAR(times_of_rows("a,32000000,0,1,1e24,\n")->finish_s[0], 1e14 + 3.2e7, EXACT);
+    CHECK_NEAR(times_of_rows("a,0,0,1,1e-30,\n")->finish_s[0], 1e-40, EXACT);
+    ck_assert_double_le(times_of_rows("a,0,0,1,5e-324,\n")->finish_s[0], 1e-60);
+}
+END_TEST
+
 START_TEST(pairs_without_a_route_are_named)
 {
     cluster.fabric.forwards_cross_rail = false;
@@ -399,6 +408,7 @@ flow_times_suite(void)
     tcase_add_test(facts, flows_share_from_when_they_start_until_they_end);
     tcase_add_test(facts, a_flow_without_bytes_ends_when_it_starts);
     tcase_add_test(facts, short_flows_are_exact_beside_long_ones);
+    tcase_add_test(facts, lists_of_any_length_in_time_run);
     tcase_add_test(facts, pairs_without_a_route_are_named);
     tcase_add_test(facts, equal_positions_are_simulated_once);
     tcase_add_test(facts, random_lists_end_when_a_plain_simulator_says);

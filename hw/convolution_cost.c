@@ -18,7 +18,8 @@ group_products_cost(const struct device *device, const struct kernel *kernel,
                              .n = width,
                              .k = width * (double)convolution->taps,
                              .dtype = kernel->dtype,
-                             .rate_fraction = 1};
+                             .rate_fraction = 1,
+                             .hbm_fraction = 1};
     gemm_work_cost(device, &work, cost);
     if (kernel->direction == DIRECTION_BACKWARD) {
         struct kernel_cost second = *cost;

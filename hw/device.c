@@ -32,6 +32,11 @@
     {                                                                                          \
         .key = (name), .type = JSON_FIELD_VALUE, .offset = offsetof(struct type_of, member)    \
     }
+#define FIELD_OPTIONAL(name, type_of, member)                                                  \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_VALUE, .offset = offsetof(struct type_of, member),   \
+        .flags = JSON_OPTIONAL                                                                 \
+    }
 #define TYPE(words, table)                                                                     \
     (struct json_object_type)                                                                  \
     {                                                                                          \
@@ -87,20 +92,31 @@ static const struct json_field memory_fields[] = {
 
 struct gemm_reading {
     struct device_gemm gemm;
-    const struct json *tiles, *boost_flop_per_s, *sustained_flop_per_s;
+    const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s;
+    const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
 static const struct json_field gemm_fields[] = {
     FIELD_VALUE("tiles", gemm_reading, tiles),
+    FIELD_OPTIONAL("dtype_tiles", gemm_reading, dtype_tiles),
+    FIELD_OPTIONAL("grouped_tiles", gemm_reading, grouped_tiles),
     FIELD_VALUE("boost_flop_per_s", gemm_reading, boost_flop_per_s),
     FIELD_VALUE("sustained_flop_per_s", gemm_reading, sustained_flop_per_s),
     FIELD_SECONDS("launch_s", gemm_reading, gemm.launch_s),
     FIELD_SECONDS("grouped_launch_s", gemm_reading, gemm.grouped_launch_s),
     FIELD_SECONDS("tile_s", gemm_reading, gemm.tile_s),
-    FIELD_SECONDS("step_s", gemm_reading, gemm.step_s),
+    FIELD_VALUE("step_s", gemm_reading, step_s),
+    FIELD_SECONDS("hbm_ramp_s", gemm_reading, gemm.hbm_ramp_s),
+    FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
+    FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),
+    FIELD_NUMBER("power_exponent", gemm_reading, gemm.power_exponent, 1, 100),
     FIELD_SECONDS("split_s", gemm_reading, gemm.split_s),
     FIELD_COUNT("split_maximum", gemm_reading, gemm.split_maximum, 64),
-    FIELD_NUMBER("resident_results", gemm_reading, gemm.resident_results, 1, 1e9),
+    FIELD_COUNT("resident_workgroups", gemm_reading, gemm.resident_workgroups, 32),
+    FIELD_NUMBER("exposed_fraction", gemm_reading, gemm.exposed_fraction, 0, 1),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
+    FIELD_SECONDS("grouped_switch_s", gemm_reading, gemm.grouped_switch_s),
+    FIELD_FRACTION("grouped_fraction", gemm_reading, gemm.grouped_fraction),
+    FIELD_FRACTION("grouped_hbm_fraction", gemm_reading, gemm.grouped_hbm_fraction),
     FIELD_FRACTION("moe_fraction", gemm_reading, gemm.moe_fraction),
     FIELD_FRACTION("moe_relative_sigma", gemm_reading, gemm.moe_relative_sigma),
     FIELD_FRACTION("relative_sigma_long", gemm_reading, gemm.relative_sigma_long),
@@ -155,8 +171,10 @@ static const struct json_field stream_fields[] = {
 };
 
 /* One rate a dtype, none for those that the device lacks. */
+/* {"bf16": {"value": ..., "source": "..."}, ...}; 0 for those left out. */
 static bool
-read_rates(const struct json *object, double rates[DTYPE_COUNT], struct error_list *errors)
+read_by_dtype(const struct json *object, double numbers[DTYPE_COUNT], double minimum,
+              double maximum, struct error_list *errors)
 {
     struct json_field fields[DTYPE_COUNT];
     for (size_t i = 0; i < DTYPE_COUNT; i++)
@@ -164,11 +182,17 @@ read_rates(const struct json *object, double rates[DTYPE_COUNT], struct error_li
                                         .type = JSON_FIELD_REAL,
                                         .offset = i * sizeof(double),
                                         .flags = JSON_SOURCED | JSON_OPTIONAL,
-                                        .minimum = RATE_MINIMUM,
-                                        .maximum = RATE_MAXIMUM};
+                                        .minimum = minimum,
+                                        .maximum = maximum};
     struct json_object_type type = {
-        .noun = "rates by dtype", .fields = fields, .field_count = DTYPE_COUNT};
-    return json_read_object(object, &type, rates, errors);
+        .noun = "numbers by dtype", .fields = fields, .field_count = DTYPE_COUNT};
+    return json_read_object(object, &type, numbers, errors);
+}
+
+static bool
+read_rates(const struct json *object, double rates[DTYPE_COUNT], struct error_list *errors)
+{
+    return read_by_dtype(object, rates, RATE_MINIMUM, RATE_MAXIMUM, errors);
 }
 
 static bool
@@ -190,7 +214,7 @@ read_tile(const struct json *list, struct device_tile *tile, struct error_list *
 
 /* {"value": [[m, n, depth_bytes], ...], "source": "..."} */
 static bool
-read_tiles(const struct json *object, struct device_gemm *gemm, struct error_list *errors)
+read_tiles(const struct json *object, struct device_tiles *tiles, struct error_list *errors)
 {
     struct tiles_reading reading = {0};
     struct json_object_type type = TYPE("the tiles", tiles_fields);
@@ -202,8 +226,30 @@ read_tiles(const struct json *object, struct device_gemm *gemm, struct error_lis
                          DEVICE_TILES_MAX);
     bool is_right = true;
     for (size_t i = 0; i < count; i++)
-        is_right &= read_tile(json_element(reading.value, i), &gemm->tiles[i], errors);
-    gemm->tile_count = (int64_t)count;
+        is_right &= read_tile(json_element(reading.value, i), &tiles->items[i], errors);
+    tiles->count = (int64_t)count;
+    return is_right;
+}
+
+/* {"fp8": {"value": ..., "source": "..."}, ...} */
+static bool
+read_dtype_tiles(const struct json *object, struct device_tiles tiles[DTYPE_COUNT],
+                 struct error_list *errors)
+{
+    const struct json *lists[DTYPE_COUNT] = {0};
+    struct json_field fields[DTYPE_COUNT];
+    for (size_t i = 0; i < DTYPE_COUNT; i++)
+        fields[i] = (struct json_field){.key = dtype_name((enum dtype)i),
+                                        .type = JSON_FIELD_VALUE,
+                                        .offset = i * sizeof lists[0],
+                                        .flags = JSON_OPTIONAL};
+    struct json_object_type type = {
+        .noun = "tiles by dtype", .fields = fields, .field_count = DTYPE_COUNT};
+    bool is_right = json_read_object(object, &type, lists, errors);
+    for (size_t i = 0; i < DTYPE_COUNT; i++) {
+        if (lists[i])
+            is_right &= read_tiles(lists[i], &tiles[i], errors);
+    }
     return is_right;
 }
 
@@ -214,7 +260,14 @@ read_gemm(const struct json *object, struct device_gemm *gemm, struct error_list
     struct json_object_type type = TYPE("the gemm section", gemm_fields);
     bool is_right = json_read_object(object, &type, &reading, errors);
     if (reading.tiles)
-        is_right &= read_tiles(reading.tiles, &reading.gemm, errors);
+        is_right &= read_tiles(reading.tiles, &reading.gemm.tiles, errors);
+    if (reading.dtype_tiles)
+        is_right &= read_dtype_tiles(reading.dtype_tiles, reading.gemm.dtype_tiles, errors);
+    if (reading.grouped_tiles)
+        is_right &= read_tiles(reading.grouped_tiles, &reading.gemm.grouped_tiles, errors);
+    if (reading.step_s)
+        is_right &=
+            read_by_dtype(reading.step_s, reading.gemm.step_s, 0, SECONDS_MAXIMUM, errors);
     if (reading.boost_flop_per_s)
         is_right &= read_rates(reading.boost_flop_per_s, reading.gemm.boost_flop_per_s, errors);
     if (reading.sustained_flop_per_s)

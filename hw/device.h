@@ -7,7 +7,7 @@
 
 #include "hw/kernel.h"
 
-enum { DEVICE_TILES_MAX = 24, DEVICE_IMPLEMENTATIONS_MAX = 8, DEVICE_ELEMENT_RATES_MAX = 16 };
+enum { DEVICE_TILES_MAX = 32, DEVICE_IMPLEMENTATIONS_MAX = 8, DEVICE_ELEMENT_RATES_MAX = 16 };
 
 /* Levels between the compute units and HBM, and how streams fill them. */
 struct device_memory {
@@ -35,22 +35,37 @@ struct device_tile {
     int64_t m, n, depth_bytes;
 };
 
+struct device_tiles {
+    struct device_tile items[DEVICE_TILES_MAX];
+    int64_t count;
+};
+
 struct device_gemm {
-    struct device_tile tiles[DEVICE_TILES_MAX];
-    int64_t tile_count;
+    struct device_tiles tiles;
+    /* Where a library of its own serves a data type, or grouped products; count 0: as all. */
+    struct device_tiles dtype_tiles[DTYPE_COUNT], grouped_tiles;
     double launch_s; /* of a product */
     /* What a grouped product adds: its groups' sizes lie on the device. */
     double grouped_launch_s;
-    double tile_s;  /* filling the pipeline and storing the result, once per resident wave */
-    double step_s;  /* book-keeping of one step of the k loop */
-    double split_s; /* meeting again after a split of k */
+    double grouped_switch_s; /* of a unit, from one group's matrices to the next's */
+    /* Of a product's rate, and of the HBM bandwidth, that a grouped product reaches. */
+    double grouped_fraction, grouped_hbm_fraction;
+    double tile_s; /* filling the pipeline and storing the result, once per resident wave */
+    double step_s[DTYPE_COUNT]; /* book-keeping of one step of the k loop */
+    double exposed_fraction;    /* of the shorter of loading and multiplying, not overlapped */
+    double hbm_ramp_s; /* until HBM streams at its rate, of a product that moves for longer */
+    double store_bytes_per_s;   /* of results, one compute unit */
+    double unaligned_fraction;  /* what moving a row takes more that begins within a line */
+    double split_s;             /* meeting again after a split of k */
     int64_t split_maximum;
-    double resident_results; /* accumulators of one compute unit: it holds this many / (m n)
-                                tiles at once */
+    /* Of one compute unit, at once: while one loads another multiplies. */
+    int64_t resident_workgroups;
     /* What the loop issues at the boost clock, all units; what power allows while every unit
      * multiplies. 0: the device has no such unit. */
     double boost_flop_per_s[DTYPE_COUNT];
     double sustained_flop_per_s[DTYPE_COUNT];
+    /* issue^q + power^q = compute^q: infinity is a hard limit, 1 a sum. */
+    double power_exponent;
     /* compute^p + memory^p = time^p: infinity is perfect overlap; one power budget that both
      * share lowers it. */
     double overlap_exponent;

@@ -27,7 +27,8 @@ fused_moe_cost(const struct device *device, const struct kernel *kernel,
                              .k = (double)moe->width,
                              .dtype = kernel->dtype,
                              .has_random_rows = true,
-                             .rate_fraction = device->gemm.moe_fraction};
+                             .rate_fraction = device->gemm.moe_fraction,
+                             .hbm_fraction = 1};
     struct kernel_cost down;
     gemm_work_cost(device, &work, cost);
     work.n = (double)moe->width;

@@ -76,7 +76,14 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
                              .n = (double)gemm->n,
                              .k = (double)gemm->k,
                              .dtype = kernel->dtype,
-                             .rate_fraction = 1};
+                             .rate_fraction = 1,
+                             .hbm_fraction = 1};
+    double bytes = dtype_bytes(kernel->dtype);
+    bool is_a_transposed = gemm->layout == GEMM_TN;
+    bool is_b_transposed = gemm->layout == GEMM_NT;
+    work.a_pitch_bytes = (double)(is_a_transposed ? gemm->m : gemm->k) * bytes;
+    work.b_pitch_bytes = (double)(is_b_transposed ? gemm->k : gemm->n) * bytes;
+    work.c_pitch_bytes = (double)gemm->n * fmax(bytes, 2);
     gemm_work_cost(device, &work, cost);
     cost->flop = kernel_flop(kernel);
 }
@@ -86,13 +93,18 @@ grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
                   struct kernel_cost *cost)
 {
     const struct grouped_gemm *grouped = &kernel->grouped_gemm;
-    struct gemm_work work = {.rows = grouped->rows,
+    const struct device_tiles *tiles = &device->gemm.grouped_tiles;
+    struct gemm_work work = {.tiles = tiles->count > 0 ? tiles : NULL,
+                             .rows = grouped->rows,
                              .groups = grouped->experts,
                              .m = INFINITY, /* tiles are not clipped to one expert's rows */
                              .n = (double)grouped->n,
                              .k = (double)grouped->k,
                              .dtype = kernel->dtype,
-                             .rate_fraction = 1};
+                             .has_whole_k = true,
+                             .switch_s = device->gemm.grouped_switch_s,
+                             .rate_fraction = device->gemm.grouped_fraction,
+                             .hbm_fraction = device->gemm.grouped_hbm_fraction};
     gemm_work_cost(device, &work, cost);
     cost->seconds_s += device->gemm.grouped_launch_s;
     cost->relative_sigma = gemm_sigma(&device->gemm, cost->seconds_s);

@@ -5,17 +5,22 @@
 
 #include "hw/kernel_cost.h"
 
-/* Products that share one launch. Layout does not enter: on both fitted devices the layouts of
- * one shape differ less than two measurements of it do. */
+/* Products that share one launch. A layout enters only by how rows lie in memory. */
 struct gemm_work {
-    const int64_t *rows; /* of each product; NULL: all have m */
-    int64_t groups;      /* products, empty ones included */
-    double m, n, k;      /* m: rows of each, where rows is NULL */
+    const struct device_tiles *tiles; /* that the library chooses from; NULL: its dtype's */
+    const int64_t *rows;              /* of each product; NULL: all have m */
+    int64_t groups;                   /* products, empty ones included */
+    double m, n, k;                   /* m: rows of each, where rows is NULL */
     enum dtype dtype;
     /* m is the mean of what routing deals out: a last tile is half full. */
     bool has_random_rows;
-    bool is_triangle;     /* a symmetric result: tiles on and under the diagonal only */
+    bool has_whole_k; /* k is never split */
+    bool is_triangle; /* a symmetric result: tiles on and under the diagonal only */
+    /* From one row in memory to the next; 0 where nothing is known of it. */
+    double a_pitch_bytes, b_pitch_bytes, c_pitch_bytes;
+    double switch_s;      /* of a unit, from one product to the next */
     double rate_fraction; /* of the rate that a plain product reaches */
+    double hbm_fraction;  /* of the HBM bandwidth that it reaches */
 };
 
 /* Fills all of cost but relative_sigma's kind: the device's for a product of that duration. */

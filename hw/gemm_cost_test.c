@@ -36,7 +36,7 @@ START_TEST(the_tile_after_a_full_round_takes_another)
     struct device device = plain_device();
     device.compute_units = 304;
     device.gemm.boost_flop_per_s[DTYPE_BF16] = 304e12;
-    device.gemm.sustained_flop_per_s[DTYPE_BF16] = 304e12;
+    device.gemm.sustained_flop_per_s[DTYPE_BF16] = 304e15;
     CHECK_NEAR(price(&device, 30400, 100, 100).seconds_s, 3e-6, 1e-12);
     CHECK_NEAR(price(&device, 30500, 100, 100).seconds_s, 5e-6, 1e-12);
     CHECK_NEAR(price(&device, 30500, 100, 100).compute_fraction, 305.0 / 608 * 4 / 5, 1e-12);
@@ -94,8 +94,8 @@ START_TEST(a_tile_fills_steps_and_stores)
 {
     struct device device = plain_device();
     device.gemm.tile_s = 3e-6;
-    device.gemm.step_s = 0.1e-6;
-    device.memory.unit_bytes_per_s = 1e10;
+    device.gemm.step_s[DTYPE_BF16] = 0.1e-6;
+    device.gemm.store_bytes_per_s = 1e10;
     CHECK_NEAR(price(&device, 100, 100, 100).seconds_s, 1e-6 + 3e-6 + 2e-6 + 1e-6 + 2e-6, 1e-6);
 }
 END_TEST
@@ -160,8 +160,13 @@ END_TEST
 START_TEST(a_symmetric_result_needs_its_triangle_only)
 {
     struct device device = plain_device();
-    struct gemm_work work = {
-        .groups = 1, .m = 300, .n = 300, .k = 100, .dtype = DTYPE_BF16, .rate_fraction = 1};
+    struct gemm_work work = {.groups = 1,
+                             .m = 300,
+                             .n = 300,
+                             .k = 100,
+                             .dtype = DTYPE_BF16,
+                             .rate_fraction = 1,
+                             .hbm_fraction = 1};
     struct kernel_cost cost;
     gemm_work_cost(&device, &work, &cost);
     CHECK_NEAR(cost.seconds_s, 7e-6, 1e-12);

@@ -27,12 +27,15 @@ struct setting {
     double products; /* with at least one row */
     double rows;     /* of all */
     double element_bytes, result_bytes;
-    double operand_bytes, c_bytes;            /* A and B, C: each once */
-    double boost_s_per_flop;                  /* of one unit */
-    double sustained_s_per_flop;              /* of one unit, times those active */
-    double load_s_per_byte, store_s_per_byte; /* of one unit */
-    double c_s;                               /* writing C to HBM */
-    double least_memory_s;                    /* operands once, C once */
+    double operand_bytes, c_bytes;                       /* A and B, C: each once */
+    double boost_s_per_flop;                             /* of one unit */
+    double a_s_per_byte, b_s_per_byte, store_s_per_byte; /* of one unit */
+    double step_s;
+    double power_s; /* what the power takes at least that all units draw together */
+    const struct device_tiles *tiles;
+    double read_s_per_byte; /* from HBM */
+    double c_s;             /* writing C to HBM */
+    double least_memory_s;  /* operands once, C once */
 };
 
 /* A tile of the grid, whatever k's parts. */
@@ -96,22 +99,58 @@ count_bytes(struct setting *setting)
     setting->c_bytes = setting->rows * work->n * setting->result_bytes;
 }
 
+/* Of the results that are kept; padding up to whole tiles draws next to no power. */
+static double
+work_flop(const struct setting *setting)
+{
+    const struct gemm_work *work = setting->work;
+    double flop = 2 * setting->rows * work->n * work->k;
+    return work->is_triangle ? flop / 2 : flop;
+}
+
+/* Cache lines of both vendors' devices (AMD CDNA 3 architecture white paper; NVIDIA H100
+ * architecture white paper). */
+static const double LINE_BYTES = 128;
+
+/* What moving rows takes for the distance between them: one that does not begin with a line
+ * touches one more. */
+static double
+pitch_ratio(const struct device_gemm *gemm, double pitch_bytes)
+{
+    bool is_aligned = pitch_bytes == 0 || fmod(pitch_bytes, LINE_BYTES) == 0;
+    return is_aligned ? 1 : 1 + gemm->unaligned_fraction;
+}
+
+static const struct device_tiles *
+tiles_of(const struct device_gemm *gemm, const struct gemm_work *work)
+{
+    if (work->tiles)
+        return work->tiles;
+    const struct device_tiles *tiles = &gemm->dtype_tiles[work->dtype];
+    return tiles->count > 0 ? tiles : &gemm->tiles;
+}
+
 static struct setting
 setting_of(const struct device *device, const struct gemm_work *work)
 {
     const struct device_memory *memory = &device->memory;
+    const struct device_gemm *gemm = &device->gemm;
     struct setting setting = {
         .device = device, .work = work, .units = (double)device->compute_units};
     count_rows(&setting);
     count_bytes(&setting);
     double share = work->rate_fraction;
-    setting.boost_s_per_flop =
-        setting.units / (device->gemm.boost_flop_per_s[work->dtype] * share);
-    setting.sustained_s_per_flop = 1 / (device->gemm.sustained_flop_per_s[work->dtype] * share);
-    setting.load_s_per_byte = setting.units / memory->l2_bytes_per_s;
-    setting.store_s_per_byte = 1 / memory->unit_bytes_per_s;
+    setting.boost_s_per_flop = setting.units / (gemm->boost_flop_per_s[work->dtype] * share);
+    setting.power_s = work_flop(&setting) / (gemm->sustained_flop_per_s[work->dtype] * share);
+    double load_s_per_byte = setting.units / memory->l2_bytes_per_s;
+    setting.a_s_per_byte = load_s_per_byte * pitch_ratio(gemm, work->a_pitch_bytes);
+    setting.b_s_per_byte = load_s_per_byte * pitch_ratio(gemm, work->b_pitch_bytes);
+    setting.store_s_per_byte = pitch_ratio(gemm, work->c_pitch_bytes) / gemm->store_bytes_per_s;
+    setting.step_s = gemm->step_s[work->dtype];
+    setting.tiles = tiles_of(gemm, work);
     setting.c_s = setting.c_bytes / memory->hbm_write_bytes_per_s;
-    setting.least_memory_s = setting.operand_bytes / memory->hbm_read_bytes_per_s + setting.c_s;
+    setting.read_s_per_byte = 1 / (memory->hbm_read_bytes_per_s * work->hbm_fraction);
+    setting.least_memory_s = setting.operand_bytes * setting.read_s_per_byte + setting.c_s;
     return setting;
 }
 
@@ -150,44 +189,42 @@ grid_of(const struct setting *setting, const struct device_tile *tile)
     grid.cols = whole(work->n / grid.n);
     grid.tiles = work->is_triangle ? triangle_tiles(down, grid.cols) : down * grid.cols;
     grid.step_flop = 2 * grid.m * grid.n * grid.depth;
-    grid.load_s = (m + n) * (double)tile->depth_bytes * setting->load_s_per_byte;
+    grid.load_s =
+        (m * setting->a_s_per_byte + n * setting->b_s_per_byte) * (double)tile->depth_bytes;
     grid.fill_s = setting->device->gemm.tile_s +
                   m * n * setting->result_bytes * setting->store_s_per_byte;
     return grid;
 }
 
-/* One step of the k loop while `active` units work. Multiplying and loading overlap, book-keeping
- * does not; the clock is the boost clock until the power that all draw together is spent. */
+/* One step of the k loop of `held` workgroups of a unit, at the boost clock. Multiplying and
+ * loading overlap, all but a part; book-keeping is hidden behind the other workgroups' work. */
 static double
-step_s(const struct setting *setting, const struct grid *grid, double active)
+step_s(const struct setting *setting, const struct grid *grid, double held)
 {
-    double s_per_flop = most(setting->boost_s_per_flop, setting->sustained_s_per_flop * active);
-    return most(grid->step_flop * s_per_flop, grid->load_s) + setting->device->gemm.step_s;
+    double multiply_s = grid->step_flop * setting->boost_s_per_flop;
+    double work_s = most(multiply_s, grid->load_s) +
+                    setting->device->gemm.exposed_fraction * least(multiply_s, grid->load_s);
+    return most(held * work_s, work_s + setting->step_s);
 }
 
-/* How often a unit fills and stores: what it holds at once together. */
-static double
-fills(const struct setting *setting, const struct grid *grid, double rounds)
-{
-    if (rounds == 1)
-        return 1;
-    double held = setting->device->gemm.resident_results / (grid->m * grid->n);
-    return held < 2 ? rounds : whole(rounds / (double)(int64_t)held);
-}
-
-/* All rounds: whole ones, then the last with as many units as are left. */
+/* What the units take to issue all rounds: as many together as a unit holds, then the rest. */
 static void
 price_units(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
 {
+    const struct device_gemm *gemm = &setting->device->gemm;
     double steps = whole(setting->work->k / (cut->splits * grid->depth));
+    double held = (double)gemm->resident_workgroups;
     cut->rounds = whole(cut->workgroups / setting->units);
-    double whole_rounds = cut->rounds - 1;
-    double last = cut->workgroups - whole_rounds * setting->units;
-    double whole_s = whole_rounds > 0 ? step_s(setting, grid, setting->units) : 0;
-    cut->steps_s = steps * (whole_rounds * whole_s + step_s(setting, grid, last));
-    cut->units_s = cut->steps_s + fills(setting, grid, cut->rounds) * grid->fill_s;
+    double together = (double)(int64_t)least(cut->rounds / held, 0x1p53);
+    double rest = cut->rounds - together * held;
+    cut->steps_s = steps * together * step_s(setting, grid, held);
+    if (rest > 0)
+        cut->steps_s += steps * step_s(setting, grid, rest);
+    double fills = together + (rest > 0 ? 1 : 0);
+    cut->units_s = cut->steps_s + fills * grid->fill_s;
     if (cut->splits > 1)
-        cut->units_s += setting->device->gemm.split_s;
+        cut->units_s += gemm->split_s;
+    cut->units_s += least(cut->rounds, setting->products) * setting->work->switch_s;
 }
 
 /* Bytes of A and B that `tiles` neighbouring tiles read together: they lie in a block as nearly
@@ -243,13 +280,14 @@ price_memory(const struct setting *setting, const struct grid *grid, struct gemm
                       : beyond_l2;
     beyond_l2 += setting->c_bytes + partial_bytes(setting, cut);
     cut->hbm_bytes = read + setting->c_bytes;
-    cut->hbm_s = read / memory->hbm_read_bytes_per_s + setting->c_s;
+    cut->hbm_s = read * setting->read_s_per_byte + setting->c_s;
+    double ramped_s = cut->hbm_s + least(cut->hbm_s, setting->device->gemm.hbm_ramp_s);
     double drawing = least(setting->units, cut->workgroups);
     double cache_s = beyond_l2 / (drawing * memory->unit_bytes_per_s);
     if (has_last_level)
         cache_s = most(cache_s, beyond_l2 / memory->last_level_bytes_per_s);
-    cut->is_cache_bound = cache_s > cut->hbm_s;
-    cut->memory_s = most(cut->hbm_s, cache_s);
+    cut->is_cache_bound = cache_s > ramped_s;
+    cut->memory_s = most(ramped_s, cache_s);
 }
 
 /* Computing and moving share time and, on a device at its power limit, watts: between the larger
@@ -281,16 +319,18 @@ candidate_least_square(const struct setting *setting, const struct grid *grid, d
 {
     struct gemm_cut cut = {.splits = splits, .workgroups = grid->tiles * splits};
     price_units(setting, grid, &cut);
-    return together_least_square(cut.units_s, setting->least_memory_s,
+    return together_least_square(most(cut.units_s, setting->power_s), setting->least_memory_s,
                                  setting->device->gemm.overlap_exponent);
 }
 
-/* k in so many parts, a power of two, that no unit is idle. */
+/* k in as many parts, a power of two, as units are idle. */
 static double
 useful_splits(const struct setting *setting, const struct grid *grid)
 {
     double splits = 1, most_splits = (double)setting->device->gemm.split_maximum;
-    while (grid->tiles * splits < setting->units && 2 * splits <= most_splits)
+    if (setting->work->has_whole_k)
+        return 1;
+    while (2 * grid->tiles * splits <= setting->units && 2 * splits <= most_splits)
         splits *= 2;
     return splits;
 }
@@ -307,6 +347,7 @@ keep_quicker(const struct setting *setting, const struct grid *grid,
     struct gemm_cut cut = {.splits = candidate->splits,
                            .workgroups = grid->tiles * candidate->splits};
     price_units(setting, grid, &cut);
+    cut.units_s = together_s(cut.units_s, setting->power_s, gemm->power_exponent);
     price_memory(setting, grid, &cut);
     if (together_least_square(cut.units_s, cut.memory_s, p) >= to_beat_s * to_beat_s)
         return;
@@ -324,11 +365,11 @@ gemm_cut_quickest(const struct device *device, const struct gemm_work *work)
     struct setting setting = setting_of(device, work);
     struct grid grids[DEVICE_TILES_MAX];
     struct candidate candidates[2 * DEVICE_TILES_MAX];
-    int64_t count = 2 * device->gemm.tile_count, first = 0;
+    int64_t count = 2 * setting.tiles->count, first = 0;
     assert(count > 0);
     for (int64_t i = 0; i < count; i += 2) {
         struct grid *grid = &grids[i / 2];
-        *grid = grid_of(&setting, &device->gemm.tiles[i / 2]);
+        *grid = grid_of(&setting, &setting.tiles->items[i / 2]);
         double splits = useful_splits(&setting, grid);
         candidates[i] = (struct candidate){1, candidate_least_square(&setting, grid, 1)};
         candidates[i + 1] = (struct candidate){splits, INFINITY};

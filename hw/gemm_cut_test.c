@@ -34,30 +34,61 @@ oracle_count(struct attempt *a)
         a->tiles = (a->tiles + fmax(a->down, a->across)) / 2;
 }
 
-/* Round after round, each with the units that it has left to fill. */
+static double
+oracle_pitch_ratio(const struct attempt *a, double pitch_bytes)
+{
+    return 1 + (fmod(pitch_bytes, 128) > 0 ? a->device->gemm.unaligned_fraction : 0);
+}
+
+/* Seconds of one step of one workgroup: multiplying, and loading. */
+static void
+oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
+{
+    const struct gemm_work *work = a->work;
+    double units = (double)a->device->compute_units;
+    double rate = a->device->gemm.boost_flop_per_s[work->dtype] / units * work->rate_fraction;
+    double a_rows = fmin(a->m, work->m) * oracle_pitch_ratio(a, work->a_pitch_bytes);
+    double b_rows = fmin(a->n, work->n) * oracle_pitch_ratio(a, work->b_pitch_bytes);
+    *multiply_s = 2 * a->m * a->n * a->depth / rate;
+    *load_s = (a_rows + b_rows) * a->depth * dtype_bytes(work->dtype) * units /
+              a->device->memory.l2_bytes_per_s;
+}
+
+/* Group after group of the rounds that a unit holds at once. */
 static double
 oracle_units_s(const struct attempt *a)
 {
     const struct device_gemm *gemm = &a->device->gemm;
     const struct gemm_work *work = a->work;
-    double units = (double)a->device->compute_units, bytes = dtype_bytes(work->dtype);
-    double clipped_m = fmin(a->m, work->m), clipped_n = fmin(a->n, work->n);
-    double load_s =
-        (clipped_m + clipped_n) * a->depth * bytes * units / a->device->memory.l2_bytes_per_s;
+    double multiply_s, load_s;
+    oracle_step(a, &multiply_s, &load_s);
+    double work_s =
+        fmax(multiply_s, load_s) + gemm->exposed_fraction * fmin(multiply_s, load_s);
+    double store_bytes =
+        fmin(a->m, work->m) * fmin(a->n, work->n) * fmax(2, dtype_bytes(work->dtype));
+    double store_s = store_bytes * oracle_pitch_ratio(a, work->c_pitch_bytes);
     double steps = ceil(work->k / (a->splits * a->depth));
     double total_s = a->splits > 1 ? gemm->split_s : 0;
-    double workgroups = a->tiles * a->splits, rounds = ceil(workgroups / units);
-    for (int64_t round = 0; round < (int64_t)rounds; round++) {
-        double left = workgroups - (double)round * units;
-        double power = gemm->sustained_flop_per_s[work->dtype] / fmin(left, units);
-        double rate = fmin(gemm->boost_flop_per_s[work->dtype] / units, power);
-        double flop_s = 2 * a->m * a->n * a->depth / (rate * work->rate_fraction);
-        total_s += steps * (fmax(flop_s, load_s) + gemm->step_s);
+    double rounds = ceil(a->tiles * a->splits / (double)a->device->compute_units);
+    for (double left = rounds; left > 0; left -= (double)gemm->resident_workgroups) {
+        double held = fmin(left, (double)gemm->resident_workgroups);
+        total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
+        total_s += gemm->tile_s + store_s / gemm->store_bytes_per_s;
     }
-    double together = fmax(1, floor(gemm->resident_results / (a->m * a->n)));
-    double store_bytes = clipped_m * clipped_n * fmax(2, bytes);
-    return total_s + ceil(rounds / together) *
-                         (gemm->tile_s + store_bytes / a->device->memory.unit_bytes_per_s);
+    return total_s + work->switch_s * fmin(rounds, a->products);
+}
+
+/* Issuing, and the power that the products draw. */
+static double
+oracle_compute_s(const struct attempt *a)
+{
+    const struct device_gemm *gemm = &a->device->gemm;
+    const struct gemm_work *work = a->work;
+    double flop = (work->is_triangle ? 1 : 2) * a->rows * work->n * work->k;
+    double power_s = flop / (gemm->sustained_flop_per_s[work->dtype] * work->rate_fraction);
+    double q = gemm->power_exponent, larger_s = fmax(power_s, oracle_units_s(a));
+    return larger_s *
+           pow(pow(power_s / larger_s, q) + pow(oracle_units_s(a) / larger_s, q), 1 / q);
 }
 
 /* Bytes of A and B through a level: once where they fit, else for each block of tiles that
@@ -98,7 +129,9 @@ oracle_memory_s(const struct attempt *a, double *hbm_bytes)
     *hbm_bytes = read + c;
     double drawn_s = beyond / (fmin(units, a->tiles * a->splits) * memory->unit_bytes_per_s);
     double last_s = memory->last_level_bytes > 0 ? beyond / memory->last_level_bytes_per_s : 0;
-    double hbm_s = read / memory->hbm_read_bytes_per_s + c / memory->hbm_write_bytes_per_s;
+    double hbm_s = read / (memory->hbm_read_bytes_per_s * work->hbm_fraction) +
+                   c / memory->hbm_write_bytes_per_s;
+    hbm_s += fmin(hbm_s, a->device->gemm.hbm_ramp_s);
     return fmax(hbm_s, fmax(drawn_s, last_s));
 }
 
@@ -107,8 +140,8 @@ static struct gemm_cut
 oracle_cut(const struct attempt *a)
 {
     double p = a->device->gemm.overlap_exponent, hbm_bytes;
-    double units_s = oracle_units_s(a), memory_s = oracle_memory_s(a, &hbm_bytes);
-    double norm_s = pow(pow(units_s, p) + pow(memory_s, p), 1 / p);
+    double compute_s = oracle_compute_s(a), memory_s = oracle_memory_s(a, &hbm_bytes);
+    double norm_s = pow(pow(compute_s, p) + pow(memory_s, p), 1 / p);
     return (struct gemm_cut){.tiles = a->tiles,
                              .splits = a->splits,
                              .hbm_bytes = hbm_bytes,
@@ -119,8 +152,11 @@ static struct gemm_cut
 oracle_quickest(const struct device *device, const struct gemm_work *work)
 {
     struct gemm_cut best = {.seconds_s = INFINITY};
-    for (int64_t i = 0; i < device->gemm.tile_count; i++) {
-        const struct device_tile *tile = &device->gemm.tiles[i];
+    const struct device_tiles *tiles = work->tiles ? work->tiles : &device->gemm.tiles;
+    if (!work->tiles && device->gemm.dtype_tiles[work->dtype].count > 0)
+        tiles = &device->gemm.dtype_tiles[work->dtype];
+    for (int64_t i = 0; i < tiles->count; i++) {
+        const struct device_tile *tile = &tiles->items[i];
         struct attempt attempt = {.device = device,
                                   .work = work,
                                   .m = (double)tile->m,
@@ -131,7 +167,8 @@ oracle_quickest(const struct device *device, const struct gemm_work *work)
         double units = (double)device->compute_units;
         double most = (double)device->gemm.split_maximum;
         struct gemm_cut whole = oracle_cut(&attempt);
-        while (attempt.tiles * attempt.splits < units && attempt.splits * 2 <= most)
+        while (!work->has_whole_k && 2 * attempt.tiles * attempt.splits <= units &&
+               attempt.splits * 2 <= most)
             attempt.splits *= 2;
         struct gemm_cut parts = oracle_cut(&attempt);
         struct gemm_cut cut = parts.seconds_s < whole.seconds_s ? parts : whole;
@@ -185,6 +222,14 @@ static const struct gemm_work works[] = {
     {.groups = 1, .m = 777, .n = 5000, .k = 3000, .dtype = DTYPE_FP32},
     {.groups = 1, .m = 4096, .n = 4096, .k = 4096, .dtype = DTYPE_FP8},
     {.groups = 1, .m = 100, .n = 4096, .k = 4096, .dtype = DTYPE_FP8, .rate_fraction = 0.6},
+    {.groups = 1,
+     .m = 4000,
+     .n = 1000,
+     .k = 3000,
+     .a_pitch_bytes = 6000,
+     .c_pitch_bytes = 2000},
+    {.groups = 1, .m = 500, .n = 500, .k = 500, .b_pitch_bytes = 1000, .has_whole_k = true},
+    {.groups = 8, .m = 500, .n = 4096, .k = 2048, .switch_s = 2e-6, .hbm_fraction = 0.7},
 };
 enum { WORKS = sizeof works / sizeof works[0] };
 
@@ -221,6 +266,7 @@ START_TEST(no_tile_and_no_split_is_quicker)
         }
         work.dtype = work.dtype == DTYPE_FP64 ? DTYPE_BF16 : work.dtype; /* unsaid */
         work.rate_fraction = work.rate_fraction > 0 ? work.rate_fraction : 1;
+        work.hbm_fraction = work.hbm_fraction > 0 ? work.hbm_fraction : 1;
         if (device.gemm.boost_flop_per_s[work.dtype] > 0)
             check_against_oracle(&device, &work);
     }
@@ -233,8 +279,13 @@ END_TEST
 static struct gemm_work
 product(double m, double n, double k)
 {
-    return (struct gemm_work){
-        .groups = 1, .m = m, .n = n, .k = k, .dtype = DTYPE_BF16, .rate_fraction = 1};
+    return (struct gemm_work){.groups = 1,
+                              .m = m,
+                              .n = n,
+                              .k = k,
+                              .dtype = DTYPE_BF16,
+                              .rate_fraction = 1,
+                              .hbm_fraction = 1};
 }
 
 /* 12 tiles in three rounds of 2 us. A unit that holds one tile at a time fills three times; one
@@ -246,9 +297,66 @@ START_TEST(tiles_held_together_fill_together)
     for (int i = 0; i < 3; i++) {
         struct device device = plain_device();
         device.gemm.tile_s = 3e-6;
-        device.gemm.resident_results = (i + 1) * 1e4;
+        device.gemm.resident_workgroups = i + 1;
         CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 6e-6 + fills[i] * 3e-6, 1e-12);
     }
+}
+END_TEST
+
+/* Eight tiles in two rounds, one step each: 2 us of multiplying and 1 us of book-keeping, one
+ * after the other where a unit holds one tile, at once where it holds two: 2 * 3 us, 2 * 2 us. */
+START_TEST(a_second_tile_hides_book_keeping)
+{
+    const struct gemm_work work = product(200, 400, 100);
+    struct device device = plain_device();
+    device.gemm.tiles.items[0].depth_bytes = 200;
+    device.gemm.step_s[DTYPE_BF16] = 1e-6;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 6e-6, 1e-12);
+    device.gemm.resident_workgroups = 2;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 4e-6, 1e-12);
+}
+END_TEST
+
+/* A tile multiplies 2 us and loads (100 + 100) * 100 * 2 B = 40,000 B at 4e10 B/s of four units: 4
+ * us. Half of the shorter is not overlapped: 5 us. With rows of A that begin within a line, half as
+ * much again for its 2 us: 6 us. */
+START_TEST(loading_overlaps_all_but_a_part)
+{
+    struct gemm_work work = product(200, 200, 100);
+    struct device device = plain_device();
+    device.memory.l2_bytes_per_s = 4e10;
+    device.gemm.exposed_fraction = 0.5;
+    device.gemm.unaligned_fraction = 0.5;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 5e-6, 1e-12);
+    work.a_pitch_bytes = 200;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 6e-6, 1e-12);
+    work.a_pitch_bytes = 256;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 5e-6, 1e-12);
+}
+END_TEST
+
+/* Four tiles of 2e6 flop: 2 us to issue; 8e6 flop at 4e12 flop/s that the power allows: 2 us. With
+ * q = 1 they add up, with q = 2 they are the legs of a right triangle. */
+START_TEST(power_and_issue_share_the_time)
+{
+    const struct gemm_work work = product(200, 200, 100);
+    struct device device = plain_device();
+    device.gemm.sustained_flop_per_s[DTYPE_BF16] = 4e12;
+    device.gemm.power_exponent = 1;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    device.gemm.power_exponent = 2;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 2e-6 * sqrt(2), 1e-12);
+}
+END_TEST
+
+/* Three groups on a unit's three rounds: 2 us of each tile, 3 us of each change of matrices. */
+START_TEST(changing_groups_takes_its_time)
+{
+    struct gemm_work work = product(100, 400, 100);
+    struct device device = plain_device();
+    work.groups = 3;
+    work.switch_s = 3e-6;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 3 * 2e-6 + 3 * 3e-6, 1e-9);
 }
 END_TEST
 
@@ -308,6 +416,10 @@ gemm_cut_suite(void)
     suite_add_tcase(suite, search);
     TCase *hand = tcase_create("by hand");
     tcase_add_test(hand, tiles_held_together_fill_together);
+    tcase_add_test(hand, a_second_tile_hides_book_keeping);
+    tcase_add_test(hand, loading_overlaps_all_but_a_part);
+    tcase_add_test(hand, power_and_issue_share_the_time);
+    tcase_add_test(hand, changing_groups_takes_its_time);
     tcase_add_test(hand, chiplets_do_not_share_what_they_load);
     tcase_add_test(hand, a_symmetric_product_reads_its_operand_once);
     tcase_add_test(hand, parts_of_k_meet_in_fp32);

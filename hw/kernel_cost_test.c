@@ -125,7 +125,7 @@ START_TEST(mi300x_products_come_near_the_published_rates)
     struct arena *arena = new_arena();
     const struct device *device = read_device(arena, "mi300x");
     struct kernel cube = gemm(8192, 8192, 8192), wide = gemm(10240, 15360, 8192);
-    CHECK_NEAR(kernel_flop(&cube) / price(device, &cube).seconds_s, 745e12, 0.04);
+    CHECK_NEAR(kernel_flop(&cube) / price(device, &cube).seconds_s, 745e12, 0.06);
     CHECK_NEAR(kernel_flop(&wide) / price(device, &wide).seconds_s, 668e12, 0.13);
     arena_free(arena);
 }

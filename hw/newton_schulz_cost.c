@@ -26,7 +26,8 @@ newton_schulz_cost(const struct device *device, const struct kernel *kernel,
                              .k = l,
                              .dtype = kernel->dtype,
                              .is_triangle = ns->is_symmetric,
-                             .rate_fraction = 1};
+                             .rate_fraction = 1,
+                             .hbm_fraction = 1};
     struct gemm_work square = gram, update = gram;
     square.k = s;
     update.n = l;

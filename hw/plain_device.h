@@ -10,6 +10,7 @@ static inline struct device
 plain_device(void)
 {
     const double quick_bytes_per_s = 1e30;
+    const double quick_flop_per_s = 4e15; /* power is no limit */
     struct device device = {
         .name = "plain",
         .compute_units = 4,
@@ -23,14 +24,17 @@ plain_device(void)
                    .mixed_fraction = 1,
                    .wave_bytes = 1,
                    .half_occupancy = 1},
-        .gemm = {.tiles = {{100, 100, 20}},
-                 .tile_count = 1,
+        .gemm = {.tiles = {.items = {{100, 100, 20}}, .count = 1},
+                 .store_bytes_per_s = quick_bytes_per_s,
+                 .power_exponent = 100,
                  .launch_s = 1e-6,
                  .split_maximum = 1,
-                 .resident_results = 1e4,
+                 .resident_workgroups = 1,
                  .boost_flop_per_s = {[DTYPE_BF16] = 4e12},
-                 .sustained_flop_per_s = {[DTYPE_BF16] = 4e12},
+                 .sustained_flop_per_s = {[DTYPE_BF16] = quick_flop_per_s},
                  .overlap_exponent = 100,
+                 .grouped_fraction = 1,
+                 .grouped_hbm_fraction = 1,
                  .moe_fraction = 1,
                  .moe_relative_sigma = 0.04,
                  .relative_sigma_long = 0.01,

@@ -10,7 +10,8 @@
 /* Over what one line of the table is repeated; its name stands for "*" in the path. */
 enum span {
     SPAN_NONE,
-    SPAN_DTYPE,     /* a double a data type; `most` is a part of the datasheet's peak */
+    SPAN_DTYPE,     /* a double a data type */
+    SPAN_RATE,      /* the same; `most` is a part of the datasheet's peak */
     SPAN_PASS,      /* of struct device_attention_pass: "0.forward" */
     SPAN_STREAM,    /* of struct device_stream: "rms_norm" */
     SPAN_OPERATION, /* of struct device_element_rate: "gelu" */
@@ -63,13 +64,13 @@ static const struct line lines[] = {
     {"element_rates_per_s.*", SPAN_OPERATION,
      offsetof(struct device_element_rate, elements_per_s), KERNEL_ELEMENTWISE, LOGARITHMIC,
      1e10, 1e14, "a hundred instructions an element", "one instruction an element"},
-    {"gemm.sustained_flop_per_s.*", SPAN_DTYPE, IN_DEVICE(gemm.sustained_flop_per_s),
+    {"gemm.sustained_flop_per_s.*", SPAN_RATE, IN_DEVICE(gemm.sustained_flop_per_s),
      KERNEL_GEMM, LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
     {"gemm.launch_s", SPAN_NONE, IN_DEVICE(gemm.launch_s), KERNEL_GEMM, LOGARITHMIC, 5e-7, 2e-5,
      LAUNCH, LAUNCH_LONG},
     {"gemm.tile_s", SPAN_NONE, IN_DEVICE(gemm.tile_s), KERNEL_GEMM, LINEAR, 0, 2e-5, NO_TIME,
      ONE_TILE},
-    {"gemm.boost_flop_per_s.*", SPAN_DTYPE, IN_DEVICE(gemm.boost_flop_per_s), KERNEL_GEMM,
+    {"gemm.boost_flop_per_s.*", SPAN_RATE, IN_DEVICE(gemm.boost_flop_per_s), KERNEL_GEMM,
      LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
     {"gemm.split_s", SPAN_NONE, IN_DEVICE(gemm.split_s), KERNEL_GEMM, LINEAR, 0, 5e-5, NO_TIME,
      ONE_TILE},
@@ -77,10 +78,26 @@ static const struct line lines[] = {
      LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
     {"gemm.overlap_exponent", SPAN_NONE, IN_DEVICE(gemm.overlap_exponent), KERNEL_GEMM,
      LOGARITHMIC, 1, 50, "no overlap at all", "perfect overlap within 2 %"},
-    {"gemm.step_s", SPAN_NONE, IN_DEVICE(gemm.step_s), KERNEL_GEMM, LINEAR, 0, 2e-6, NO_TIME,
+    {"gemm.exposed_fraction", SPAN_NONE, IN_DEVICE(gemm.exposed_fraction), KERNEL_GEMM, LINEAR,
+     0, 1, NO_TIME, "no overlap at all"},
+    {"gemm.hbm_ramp_s", SPAN_NONE, IN_DEVICE(gemm.hbm_ramp_s), KERNEL_GEMM, LINEAR, 0, 2e-5,
+     NO_TIME, ONE_TILE},
+    {"gemm.store_bytes_per_s", SPAN_NONE, IN_DEVICE(gemm.store_bytes_per_s), KERNEL_GEMM,
+     LOGARITHMIC, 5e9, 3e11, "no unit stores slower than a CPU's core", CACHE_QUICK},
+    {"gemm.unaligned_fraction", SPAN_NONE, IN_DEVICE(gemm.unaligned_fraction), KERNEL_GEMM,
+     LINEAR, 0, 1, NO_TIME, "a row within lines touches at most twice as many"},
+    {"gemm.power_exponent", SPAN_NONE, IN_DEVICE(gemm.power_exponent), KERNEL_GEMM, LOGARITHMIC,
+     1, 50, "a sum", "a hard limit within 2 %"},
+    {"gemm.step_s.*", SPAN_DTYPE, IN_DEVICE(gemm.step_s), KERNEL_GEMM, LINEAR, 0, 2e-6, NO_TIME,
      "longer than a step of the largest tile computes"},
     {"gemm.grouped_launch_s", SPAN_NONE, IN_DEVICE(gemm.grouped_launch_s), KERNEL_GROUPED_GEMM,
      LINEAR, 0, 5e-5, NO_TIME, LAUNCH_LONG},
+    {"gemm.grouped_hbm_fraction", SPAN_NONE, IN_DEVICE(gemm.grouped_hbm_fraction),
+     KERNEL_GROUPED_GEMM, LINEAR, 0.05, 1, SMALL_PART, WHOLE},
+    {"gemm.grouped_fraction", SPAN_NONE, IN_DEVICE(gemm.grouped_fraction), KERNEL_GROUPED_GEMM,
+     LINEAR, 0.05, 1, SMALL_PART, "grouped products are not quicker than alone"},
+    {"gemm.grouped_switch_s", SPAN_NONE, IN_DEVICE(gemm.grouped_switch_s), KERNEL_GROUPED_GEMM,
+     LINEAR, 0, 2e-5, NO_TIME, ONE_TILE},
     {"gemm.moe_fraction", SPAN_NONE, IN_DEVICE(gemm.moe_fraction), KERNEL_FUSED_MOE, LINEAR,
      0.05, 1, SMALL_PART, "a fused kernel's products are not quicker than alone"},
     {"attention.*.rate_fraction", SPAN_PASS, IN_PASS(rate_fraction), KERNEL_ATTENTION, LINEAR,
@@ -112,7 +129,7 @@ static const struct line lines[] = {
 static struct coefficient_group
 group_of_kind(enum kernel_kind kind)
 {
-    return (struct coefficient_group){.kind = kind == KERNEL_GROUPED_GEMM ? KERNEL_GEMM : kind};
+    return (struct coefficient_group){.kind = kind};
 }
 
 /* One line on its way into the list, once for each name of its span. */
@@ -163,11 +180,15 @@ add(const struct spreading *spreading, const struct line *line, const char *name
 static void
 add_dtypes(const struct spreading *spreading, const struct line *line)
 {
-    double *rates = double_at(spreading->device, line->offset);
+    double *values = double_at(spreading->device, line->offset);
+    const double *peaks = spreading->device->peak_flop_per_s;
     for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (peaks[i] == 0)
+            continue;
         struct line of_dtype = *line;
-        of_dtype.most = line->most * spreading->device->peak_flop_per_s[i];
-        add(spreading, &of_dtype, dtype_name((enum dtype)i), &rates[i],
+        if (line->span == SPAN_RATE)
+            of_dtype.most *= peaks[i];
+        add(spreading, &of_dtype, dtype_name((enum dtype)i), &values[i],
             group_of_kind(line->kind));
     }
 }
@@ -223,6 +244,7 @@ add_line(const struct spreading *spreading, const struct line *line)
             group_of_kind(line->kind));
         break;
     case SPAN_DTYPE:
+    case SPAN_RATE:
         add_dtypes(spreading, line);
         break;
     case SPAN_PASS:

@@ -150,7 +150,7 @@ START_TEST(kernels_find_their_groups)
                      "attention flash2 backward");
     kernel.kind = KERNEL_GROUPED_GEMM;
     group = coefficient_group_of(&device, &kernel);
-    ck_assert_int_eq((int)group.kind, KERNEL_GEMM);
+    ck_assert_int_eq((int)group.kind, KERNEL_GROUPED_GEMM);
     kernel.kind = KERNEL_SOFTMAX;
     group = coefficient_group_of(&device, &kernel);
     ck_assert_str_eq(coefficient_group_name(&group, &device, arena), "softmax");

@@ -15,6 +15,7 @@ enum {
     ARCH_FFN_MAX = 1 << 18,
     ARCH_HEADS_MAX = 1 << 12,
     ARCH_HEAD_DIM_MAX = 1 << 12,
+    ARCH_HEAD_PART_MAX = 1 << 11, /* of the two parts that make a head of latent attention */
     ARCH_VOCAB_MAX = 1 << 24,
     ARCH_CONTEXT_MAX = 1 << 30,
     ARCH_TAPS_MAX = 1 << 6,

@@ -174,6 +174,18 @@ START_TEST(keys_without_a_meaning_here_are_passed_over)
 }
 END_TEST
 
+START_TEST(the_first_layers_of_qwen3_may_have_no_experts)
+{
+    const struct arch *arch =
+        read_text(spoil(QWEN3, "\"mlp_only_layers\": []",
+                        "\"mlp_only_layers\": [0, 1], \"intermediate_size\": 192"));
+    ck_assert_ptr_nonnull(arch);
+    ck_assert_int_eq(arch->dense_layers, 2);
+    ck_assert_int_eq(arch->dense_ffn, 192);
+    ck_assert(!arch_has_experts(arch, 1) && arch_has_experts(arch, 2));
+}
+END_TEST
+
 START_TEST(null_is_as_good_as_absent_where_hugging_face_writes_it)
 {
     const struct arch *arch =
@@ -258,9 +270,11 @@ static const struct bad_case BAD_CASES[] = {
     {QWEN3, "\"head_dim\": 32,\n", "", "m.json:1:1: $: lacks the key 'head_dim' (an integer)",
      1},
     {QWEN3, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [0, 3]",
-     "m.json:10:20: $.mlp_only_layers: 2 layers without experts among the others are not "
-     "modelled, wanted []",
+     "m.json:10:24: $.mlp_only_layers[1]: layers without experts behind others are not "
+     "modelled, wanted 1 here, as in [0, 1, ...]",
      1},
+    {QWEN3, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [0, 1]",
+     "m.json:1:1: $: lacks the key 'intermediate_size' (an integer)", 1},
     {QWEN3, "\"mlp_only_layers\": []", "\"mlp_only_layers\": 0",
      "m.json:10:20: $.mlp_only_layers: is not a list of layers", 1},
     {QWEN3, "\"decoder_sparse_step\": 1", "\"decoder_sparse_step\": 2",
@@ -402,6 +416,7 @@ arch_dialect_suite(void)
     tcase_add_test(good, three_dialects_of_zaya_say_the_same);
     tcase_add_test(good, padding_of_lists_is_passed_over);
     tcase_add_test(good, keys_without_a_meaning_here_are_passed_over);
+    tcase_add_test(good, the_first_layers_of_qwen3_may_have_no_experts);
     tcase_add_test(good, null_is_as_good_as_absent_where_hugging_face_writes_it);
     suite_add_tcase(suite, good);
     TCase *bad = tcase_create("bad");

@@ -178,17 +178,36 @@ read_qwen3_window(const struct json *config, struct gqa_config *out, struct erro
             (long long)out->max_window_layers, (long long)out->arch.layers);
 }
 
+/* The first layers may have no experts. */
 static void
-refuse_dense_layers(const struct json *config, const struct gqa_config *out,
-                    struct error_list *errors)
+read_dense_layers(const struct json *config, struct gqa_config *out, struct error_list *errors)
 {
+    static const struct json_field ffn = {"intermediate_size",
+                                          JSON_FIELD_INTEGER,
+                                          PLACE(arch.dense_ffn),
+                                          0,
+                                          1,
+                                          ARCH_FFN_MAX,
+                                          NULL};
     const struct json *only = out->mlp_only_layers;
+    size_t count = only ? json_count(only) : 0;
     if (only && json_kind(only) != JSON_KIND_ARRAY)
         json_fail(only, errors, "is not a list of layers");
-    if (only && json_count(only) > 0)
-        json_fail(only, errors,
-                  "%zu layers without experts among the others are not modelled, wanted []",
-                  json_count(only));
+    for (size_t i = 0; i < count; i++) {
+        const struct json *layer = json_element(only, i);
+        bool is_next = json_kind(layer) == JSON_KIND_INTEGER &&
+                       json_as_integer(layer) == (int64_t)i && (int64_t)i < out->arch.layers;
+        if (!is_next) {
+            json_fail(layer, errors,
+                      "layers without experts behind others are not modelled, wanted %zu here, "
+                      "as in [0, 1, ...]",
+                      i);
+            return;
+        }
+    }
+    out->arch.dense_layers = (int64_t)count;
+    if (count > 0)
+        arch_read_fields(config, &ffn, 1, out, errors);
     if (out->decoder_sparse_step > 1)
         json_fail(json_member(config, "decoder_sparse_step"), errors,
                   "is %lld: layers without experts among the others are not modelled, wanted 1",
@@ -213,7 +232,7 @@ arch_read_qwen3_moe(const struct json *config, struct arch *arch, struct error_l
     read_experts(config, "moe_intermediate_size", &out, errors);
     arch_read_fields(config, fields, sizeof fields / sizeof fields[0], &out, errors);
     read_qwen3_window(config, &out, errors);
-    refuse_dense_layers(config, &out, errors);
+    read_dense_layers(config, &out, errors);
     out.arch.has_query_key_norm = true;
     *arch = out.arch;
 }

@@ -41,10 +41,10 @@ read_attention(const struct json *config, struct mla_config *out, struct error_l
         {"q_lora_rank", JSON_FIELD_INTEGER, PLACE(arch.query_rank), OPTIONAL, 1, ARCH_RANK_MAX,
          NULL},
         {"kv_lora_rank", JSON_FIELD_INTEGER, PLACE(arch.kv_rank), 0, 1, ARCH_RANK_MAX, NULL},
-        {"qk_nope_head_dim", JSON_FIELD_INTEGER, PLACE(nope_dim), 0, 1, ARCH_HEAD_DIM_MAX / 2,
+        {"qk_nope_head_dim", JSON_FIELD_INTEGER, PLACE(nope_dim), 0, 1, ARCH_HEAD_PART_MAX,
          NULL},
         {"qk_rope_head_dim", JSON_FIELD_INTEGER, PLACE(arch.rotary_head_dim), 0, 1,
-         ARCH_HEAD_DIM_MAX / 2, NULL},
+         ARCH_HEAD_PART_MAX, NULL},
         {"v_head_dim", JSON_FIELD_INTEGER, PLACE(arch.value_head_dim), 0, 1, ARCH_HEAD_DIM_MAX,
          NULL},
     };

@@ -65,7 +65,7 @@ static const struct json_field FIELDS[] = {
      JSON_OPTIONAL, 0, 1, NULL},
     SIZE(query_rank, JSON_OPTIONAL, 0, ARCH_RANK_MAX),
     SIZE(kv_rank, JSON_OPTIONAL, 0, ARCH_RANK_MAX),
-    SIZE(rotary_head_dim, JSON_OPTIONAL, 0, ARCH_HEAD_DIM_MAX / 2),
+    SIZE(rotary_head_dim, JSON_OPTIONAL, 0, ARCH_HEAD_PART_MAX),
     SIZE(sequence_taps, JSON_OPTIONAL, 0, ARCH_TAPS_MAX),
     SIZE(channel_taps, JSON_OPTIONAL, 0, ARCH_TAPS_MAX),
     {"window", JSON_FIELD_CHOICE, offsetof(struct own_config, arch.window), JSON_OPTIONAL, 0, 0,

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "models/memory_change.h"
 #include "sim/base/units.h"
 #include "sim/engine/engine.h"
 
@@ -296,25 +297,16 @@ add_warnings(struct step *step)
                                                 "nothing of it was fitted to measurements";
 }
 
-/* What the memory would be with one change of the plan; "" where no such change fits. */
+/* The first change of the plan that fits; "" where none does. */
 static const char *
 find_fitting_change(const struct step *step, struct arena *arena)
 {
-    const struct step_inputs *inputs = &step->run->inputs;
-    struct plan plans[3] = {*inputs->workload.plan, *inputs->workload.plan,
-                            *inputs->workload.plan};
-    static const char *const changes[] = {"plan.recompute=full", "plan.microbatch_sequences=1",
-                                          "both recompute=full and microbatch_sequences=1"};
-    plans[0].recompute = plans[2].recompute = RECOMPUTE_FULL;
-    plans[1].microbatch_sequences = plans[2].microbatch_sequences = 1;
-    for (int i = 0; i < 3; i++) {
-        struct step_inputs changed = *inputs;
-        changed.workload.plan = &plans[i];
-        struct memory memory = memory_of(&changed, arena);
-        if (memory.peak <= memory.capacity)
-            return arena_format(arena, "; %s would need %s", changes[i],
-                                units_format_bytes(memory.peak).text);
-    }
+    struct memory_change changes[MEMORY_CHANGES_MAX];
+    int count = memory_changes(step->run, changes, arena);
+    for (int i = 0; i < count; i++)
+        if (changes[i].fits)
+            return arena_format(arena, "; %s would need %s", changes[i].settings,
+                                units_format_bytes(changes[i].peak_bytes).text);
     return "";
 }
 

@@ -60,16 +60,10 @@ find_overwritten(const struct run *run, const char *output)
     return NULL;
 }
 
-const struct step *
-run_options_simulate(const char *command, const struct options *options, struct arena *arena,
-                     int *exit_code)
+const struct run *
+run_options_read(const char *command, const struct options *options, struct arena *arena,
+                 int *exit_code)
 {
-    enum lower_ranks ranks = RANKS_FOLDED;
-    if (!read_ranks(given(options, "ranks"), &ranks)) {
-        *exit_code = command_usage(command, "--ranks is '%s', wanted folded or all",
-                                   given(options, "ranks"));
-        return NULL;
-    }
     struct run_request request = make_request(options, arena);
     bool is_whole = request.model && request.cluster && request.plan && request.software;
     if (!request.file && !is_whole) {
@@ -80,14 +74,34 @@ run_options_simulate(const char *command, const struct options *options, struct 
     }
     struct error_list errors = {0};
     const struct run *run = run_read(&request, arena, &errors);
-    const char *overwritten =
-        run ? find_overwritten(run, options_text(options, "output")) : NULL;
+    if (!run) {
+        *exit_code = command_report(&errors);
+        return NULL;
+    }
+    const char *overwritten = find_overwritten(run, options_text(options, "output"));
     if (overwritten) {
         *exit_code =
             command_usage(command, "-o would overwrite %s, which the run reads", overwritten);
         return NULL;
     }
-    const struct step *step = run ? step_simulate(run, ranks, arena, &errors) : NULL;
+    return run;
+}
+
+const struct step *
+run_options_simulate(const char *command, const struct options *options, struct arena *arena,
+                     int *exit_code)
+{
+    enum lower_ranks ranks = RANKS_FOLDED;
+    if (!read_ranks(given(options, "ranks"), &ranks)) {
+        *exit_code = command_usage(command, "--ranks is '%s', wanted folded or all",
+                                   given(options, "ranks"));
+        return NULL;
+    }
+    const struct run *run = run_options_read(command, options, arena, exit_code);
+    if (!run)
+        return NULL;
+    struct error_list errors = {0};
+    const struct step *step = step_simulate(run, ranks, arena, &errors);
     if (!step)
         *exit_code = command_report(&errors);
     return step;

@@ -6,19 +6,26 @@
 #include "sim/cli/command.h"
 
 /* Rows for a command's table of options; a run file is its one word. */
-#define RUN_OPTIONS                                                                            \
+#define RUN_FILE_OPTIONS                                                                       \
     {"model", 0, OPTION_TEXT, "FILE", "the model, instead of the run's"},                      \
         {"cluster", 0, OPTION_TEXT, "FILE", "the cluster, instead of the run's"},              \
         {"plan", 0, OPTION_TEXT, "FILE", "the plan, instead of the run's"},                    \
         {"software", 0, OPTION_TEXT, "FILE", "the software stack, instead of the run's"},      \
-        {"set", 0, OPTION_TEXTS, "KEY=VALUE",                                                  \
-         "one value, such as plan.microbatch_sequences=2"},                                    \
+    {                                                                                          \
+        "set", 0, OPTION_TEXTS, "KEY=VALUE", "one value, such as plan.microbatch_sequences=2"  \
+    }
+#define RUN_OPTIONS                                                                            \
+    RUN_FILE_OPTIONS,                                                                          \
     {                                                                                          \
         "ranks", 0, OPTION_TEXT, "WHICH", "folded (equal ranks once, the default) or all"      \
     }
 
-/* Reads and simulates the run that the options name. NULL after printing why not; *exit_code is
- * then what to return. */
+/* Reads and checks the run that the options name. NULL after printing why not; *exit_code is then
+ * what to return. */
+const struct run *run_options_read(const char *command, const struct options *options,
+                                   struct arena *arena, int *exit_code);
+
+/* The same, simulated. */
 const struct step *run_options_simulate(const char *command, const struct options *options,
                                         struct arena *arena, int *exit_code);
 

@@ -129,7 +129,7 @@ collective_matrix_schedule(const struct cluster *cluster, const struct collectiv
         .algorithm = matrix.is_forwarded ? "forwarded to the rail" : "direct",
         .launches = 1,
         .link_hops = placement->gpus > 1 ? 1 : 0,
-        .nic_hops = crosses ? 1 : 0,
+        .nic_hops = (double)placement->nodes - 1,
         .link_bytes = busiest_link_bytes(&matrix, fabric->node_topology == NODE_MESH),
         .nic_bytes = busiest_nic_bytes(&matrix),
         .uplinks = UPLINK_PAIRS,

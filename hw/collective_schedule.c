@@ -204,7 +204,7 @@ schedule_flat_ring_broadcast(struct ranks_shape shape, double bytes)
     };
 }
 
-/* Each NIC carries what its own GPU sends to other nodes. */
+/* Each NIC carries what its own GPU sends to other nodes, to one after the other. */
 struct collective_schedule
 schedule_switched_all_to_all(struct ranks_shape shape, double bytes)
 {
@@ -213,7 +213,7 @@ schedule_switched_all_to_all(struct ranks_shape shape, double bytes)
         .algorithm = "direct",
         .launches = 1,
         .link_hops = 1,
-        .nic_hops = 1,
+        .nic_hops = shape.nodes - 1,
         .link_bytes = c * (shape.gpus - 1) / shape.links,
         .nic_bytes = (shape.ranks - shape.gpus) * c,
         .uplinks = UPLINK_PAIRS,
@@ -221,7 +221,8 @@ schedule_switched_all_to_all(struct ranks_shape shape, double bytes)
 }
 
 /* What goes to GPU j of another node goes first to GPU j of the own node: each link carries the
- * part of the peer itself and those of n - 1 others, each NIC what g GPUs send by it. */
+ * part of the peer itself and those of n - 1 others, each NIC what g GPUs send by it, node after
+ * node as on a rail. */
 struct collective_schedule
 schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
 {
@@ -230,7 +231,7 @@ schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
         .algorithm = "forwarded to the rail",
         .launches = 1,
         .link_hops = 1,
-        .nic_hops = 1,
+        .nic_hops = shape.nodes - 1,
         .link_bytes = shape.nodes * c * (shape.gpus - 1) / shape.links,
         .nic_bytes = (shape.ranks - shape.gpus) * c,
         .uplinks = UPLINK_PAIRS,

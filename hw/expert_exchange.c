@@ -37,7 +37,7 @@ exchange_schedule(const struct fabric *fabric, const struct expert_exchange *exc
                                       : "direct",
         .launches = 1,
         .link_hops = g > 1 ? 1 : 0,
-        .nic_hops = n > 1 ? 1 : 0,
+        .nic_hops = is_once_per_node ? 1 : n - 1, /* a kernel of its own, or the library's */
         .link_bytes = g > 1 ? to_peer * (g - 1) / shape.links : 0,
         .nic_bytes = is_once_per_node ? bytes * nodes_met * (n - 1) / n : (p - g) * c,
         .uplinks = UPLINK_PAIRS,

@@ -18,6 +18,14 @@
 #include <assert.h>
 #include <math.h>
 
+/* Two times that share a resource: a^p + b^p = whole^p, between the larger of the two (p infinite)
+ * and their sum (p = 1). */
+struct norm {
+    double p;
+    double least_ratio; /* of the sum, by the inequality of power means: 2^(1/p) / 2 */
+    double negligible;  /* so small a part of the larger leaves a double as it is */
+};
+
 /* What is the same for every tile tried; rates as seconds, so that trying one divides little: a
  * million prices a second leave 20 ns a cut. */
 struct setting {
@@ -32,6 +40,7 @@ struct setting {
     double a_s_per_byte, b_s_per_byte, store_s_per_byte; /* of one unit */
     double step_s;
     double power_s; /* what the power takes at least that all units draw together */
+    struct norm power, overlap;
     const struct device_tiles *tiles;
     double read_s_per_byte; /* from HBM */
     double c_s;             /* writing C to HBM */
@@ -68,6 +77,32 @@ whole(double value)
         return value;
     double down = (double)(int64_t)value;
     return down < value ? down + 1 : down;
+}
+
+static struct norm
+norm_new(double p)
+{
+    const double digits = 56; /* of a double, and some more */
+    return (struct norm){
+        .p = p, .least_ratio = exp2(1 / p - 1), .negligible = exp2(-digits / p)};
+}
+
+/* No more than norm_s gives, and cheap. */
+static double
+norm_least_s(const struct norm *norm, double a_s, double b_s)
+{
+    return most(most(a_s, b_s), norm->least_ratio * (a_s + b_s));
+}
+
+static double
+norm_s(const struct norm *norm, double a_s, double b_s)
+{
+    double larger = most(a_s, b_s), smaller = least(a_s, b_s);
+    if (smaller <= norm->negligible * larger)
+        return larger;
+    if (norm->p == 1)
+        return larger + smaller;
+    return larger * pow(1 + pow(smaller / larger, norm->p), 1 / norm->p);
 }
 
 static void
@@ -150,7 +185,10 @@ setting_of(const struct device *device, const struct gemm_work *work)
     setting.tiles = tiles_of(gemm, work);
     setting.c_s = setting.c_bytes / memory->hbm_write_bytes_per_s;
     setting.read_s_per_byte = 1 / (memory->hbm_read_bytes_per_s * work->hbm_fraction);
-    setting.least_memory_s = setting.operand_bytes * setting.read_s_per_byte + setting.c_s;
+    double least_hbm_s = setting.operand_bytes * setting.read_s_per_byte + setting.c_s;
+    setting.least_memory_s = least_hbm_s + least(least_hbm_s, gemm->hbm_ramp_s);
+    setting.power = norm_new(gemm->power_exponent);
+    setting.overlap = norm_new(gemm->overlap_exponent);
     return setting;
 }
 
@@ -290,39 +328,6 @@ price_memory(const struct setting *setting, const struct grid *grid, struct gemm
     cut->memory_s = most(ramped_s, cache_s);
 }
 
-/* Computing and moving share time and, on a device at its power limit, watts: between the larger
- * of the two (p infinite) and their sum (p = 1). */
-static double
-together_s(double a_s, double b_s, double exponent)
-{
-    double larger = most(a_s, b_s), smaller = least(a_s, b_s);
-    return larger * pow(1 + pow(smaller / larger, exponent), 1 / exponent);
-}
-
-/* The square of at least what together_s gives, and cheap: a norm falls with its exponent, so up
- * to p = 2 it is no less than the Euclidean one, and always no less than the larger part. */
-static double
-together_least_square(double a_s, double b_s, double exponent)
-{
-    double a = a_s * a_s, b = b_s * b_s;
-    return exponent <= 2 ? a + b : most(a, b);
-}
-
-/* A cut whose units are priced; its memory is looked at only if it may still win. */
-struct candidate {
-    double splits;
-    double least_square; /* of what it takes at least, without the launch */
-};
-
-static double
-candidate_least_square(const struct setting *setting, const struct grid *grid, double splits)
-{
-    struct gemm_cut cut = {.splits = splits, .workgroups = grid->tiles * splits};
-    price_units(setting, grid, &cut);
-    return together_least_square(most(cut.units_s, setting->power_s), setting->least_memory_s,
-                                 setting->device->gemm.overlap_exponent);
-}
-
 /* k in as many parts, a power of two, as units are idle. */
 static double
 useful_splits(const struct setting *setting, const struct grid *grid)
@@ -335,56 +340,79 @@ useful_splits(const struct setting *setting, const struct grid *grid)
     return splits;
 }
 
+/* A cut whose units are priced; its memory is looked at only if it may still win. */
+struct candidate {
+    struct gemm_cut cut;
+    double least_s; /* what it takes at least, without the launch */
+};
+
+static struct candidate
+candidate_new(const struct setting *setting, const struct grid *grid, double splits)
+{
+    struct candidate candidate = {
+        .cut = {.tiles = grid->tiles, .splits = splits, .workgroups = grid->tiles * splits}};
+    price_units(setting, grid, &candidate.cut);
+    double compute_s = norm_least_s(&setting->power, candidate.cut.units_s, setting->power_s);
+    candidate.least_s = norm_least_s(&setting->overlap, compute_s, setting->least_memory_s);
+    return candidate;
+}
+
 /* Prices the candidate and keeps it if it is quicker than the best. */
 static void
 keep_quicker(const struct setting *setting, const struct grid *grid,
              const struct candidate *candidate, struct gemm_cut *best)
 {
-    const struct device_gemm *gemm = &setting->device->gemm;
-    double p = gemm->overlap_exponent, to_beat_s = best->seconds_s - gemm->launch_s;
-    if (candidate->least_square >= to_beat_s * to_beat_s)
+    double launch_s = setting->device->gemm.launch_s, to_beat_s = best->seconds_s - launch_s;
+    if (candidate->least_s >= to_beat_s)
         return;
-    struct gemm_cut cut = {.splits = candidate->splits,
-                           .workgroups = grid->tiles * candidate->splits};
-    price_units(setting, grid, &cut);
-    cut.units_s = together_s(cut.units_s, setting->power_s, gemm->power_exponent);
+    struct gemm_cut cut = candidate->cut;
     price_memory(setting, grid, &cut);
-    if (together_least_square(cut.units_s, cut.memory_s, p) >= to_beat_s * to_beat_s)
+    if (norm_least_s(&setting->overlap, most(cut.units_s, setting->power_s), cut.memory_s) >=
+        to_beat_s)
         return;
-    cut.tiles = grid->tiles;
-    cut.seconds_s = gemm->launch_s + together_s(cut.units_s, cut.memory_s, p);
+    cut.units_s = norm_s(&setting->power, cut.units_s, setting->power_s);
+    cut.seconds_s = launch_s + norm_s(&setting->overlap, cut.units_s, cut.memory_s);
     if (cut.seconds_s < best->seconds_s)
         *best = cut;
 }
 
-/* Two candidates a tile: k whole and, where units are idle, in parts. The most promising is priced
- * first, so that few others need more than a look. */
+/* All that the library chooses from: of each tile k whole and, where units are idle, in parts. */
+struct choice {
+    struct grid grids[DEVICE_TILES_MAX];
+    struct candidate candidates[2 * DEVICE_TILES_MAX];
+    int grid_of[2 * DEVICE_TILES_MAX]; /* each candidate's */
+    int count, most_promising;
+};
+
+static void
+choice_add(struct choice *choice, const struct setting *setting, int grid, double splits)
+{
+    int i = choice->count++;
+    choice->grid_of[i] = grid;
+    choice->candidates[i] = candidate_new(setting, &choice->grids[grid], splits);
+    if (choice->candidates[i].least_s < choice->candidates[choice->most_promising].least_s)
+        choice->most_promising = i;
+}
+
+/* The most promising is priced first, so that few others need more than a look. */
 struct gemm_cut
 gemm_cut_quickest(const struct device *device, const struct gemm_work *work)
 {
     struct setting setting = setting_of(device, work);
-    struct grid grids[DEVICE_TILES_MAX];
-    struct candidate candidates[2 * DEVICE_TILES_MAX];
-    int64_t count = 2 * setting.tiles->count, first = 0;
-    assert(count > 0);
-    for (int64_t i = 0; i < count; i += 2) {
-        struct grid *grid = &grids[i / 2];
-        *grid = grid_of(&setting, &setting.tiles->items[i / 2]);
-        double splits = useful_splits(&setting, grid);
-        candidates[i] = (struct candidate){1, candidate_least_square(&setting, grid, 1)};
-        candidates[i + 1] = (struct candidate){splits, INFINITY};
+    struct choice choice;
+    choice.count = choice.most_promising = 0;
+    assert(setting.tiles->count > 0);
+    for (int i = 0; i < (int)setting.tiles->count; i++) {
+        choice.grids[i] = grid_of(&setting, &setting.tiles->items[i]);
+        choice_add(&choice, &setting, i, 1);
+        double splits = useful_splits(&setting, &choice.grids[i]);
         if (splits > 1)
-            candidates[i + 1].least_square = candidate_least_square(&setting, grid, splits);
-        if (candidates[i].least_square < candidates[first].least_square)
-            first = i;
-        if (candidates[i + 1].least_square < candidates[first].least_square)
-            first = i + 1;
+            choice_add(&choice, &setting, i, splits);
     }
     struct gemm_cut best = {.seconds_s = INFINITY};
-    keep_quicker(&setting, &grids[first / 2], &candidates[first], &best);
-    for (int64_t i = 0; i < count; i++) {
-        if (i != first)
-            keep_quicker(&setting, &grids[i / 2], &candidates[i], &best);
+    for (int turn = -1; turn < choice.count; turn++) {
+        int i = turn < 0 ? choice.most_promising : turn;
+        keep_quicker(&setting, &choice.grids[choice.grid_of[i]], &choice.candidates[i], &best);
     }
     return best;
 }

@@ -45,6 +45,7 @@ struct supply {
 struct link {
     uint32_t resource;
     uint32_t place; /* among the resource's members; of a free link: the next one's number */
+    double amount;
 };
 
 /* Apart from what else is known of a drain: read for every member of a resource that is rated. */
@@ -55,8 +56,8 @@ struct pace {
 
 struct drain {
     const struct task_demand *demand;
-    uint32_t first_link; /* as many as its demand has usages */
-    uint32_t owner;      /* of one that has left: the next free drain, or NO_DRAIN */
+    uint32_t first_link, link_count;
+    uint32_t owner; /* of one that has left: the next free drain, or NO_DRAIN */
     bool is_visited;
 };
 
@@ -78,7 +79,6 @@ struct contention {
     size_t changed_count, settled_count;
     double changed_level; /* below it rates stay as they are */
     uint32_t *group_resources;
-    double *group_left_per_s; /* by group resource: capacity that is not kept by others */
     size_t group_resource_count;
     uint32_t *group_drains; /* like the next, with room for all drains */
     size_t group_drain_capacity;
@@ -99,8 +99,6 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     contention->changed = arena_alloc(arena, resource_count, sizeof *contention->changed);
     contention->group_resources =
         arena_alloc(arena, resource_count, sizeof *contention->group_resources);
-    contention->group_left_per_s =
-        arena_alloc(arena, resource_count, sizeof *contention->group_left_per_s);
     contention->changed_level = HUGE_VAL;
     contention->free_drain = NO_DRAIN;
     contention->link_count = NO_LINK + 1;
@@ -169,7 +167,8 @@ insert_member(struct contention *contention, uint32_t resource, struct member me
     struct supply *supply = &contention->supplies[resource];
     supply->members = arena_grow(contention->arena, supply->members, supply->member_count,
                                  &supply->member_capacity, sizeof *supply->members);
-    contention->links[member.link] = (struct link){resource, (uint32_t)supply->member_count};
+    contention->links[member.link] =
+        (struct link){resource, (uint32_t)supply->member_count, member.amount};
     supply->members[supply->member_count++] = member;
 }
 
@@ -212,8 +211,10 @@ contention_join(struct contention *contention, uint32_t owner, const struct task
 {
     uint32_t drain = take_drain(contention);
     uint32_t first = take_links(contention, demand->usage_count);
-    contention->drains[drain] =
-        (struct drain){.demand = demand, .first_link = first, .owner = owner};
+    contention->drains[drain] = (struct drain){.demand = demand,
+                                               .first_link = first,
+                                               .link_count = (uint32_t)demand->usage_count,
+                                               .owner = owner};
     set_rate(contention, drain, demand->top_rate_per_s);
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_base + demand->usages[i].resource;
@@ -279,10 +280,11 @@ visit_resource(struct contention *contention, uint32_t resource)
         return;
     }
     supply->is_shared = supply_is_short(supply);
-    supply->visit = (uint32_t)contention->group_resource_count++;
-    contention->group_resources[supply->visit] = resource;
+    supply->visit = sharing_add_resource(contention->sharing, supply->capacity_per_s);
+    contention->group_resources[contention->group_resource_count++] = resource;
 }
 
+/* Takes a drain into the group, and those of its resources that belong there. */
 static void
 visit_drain(struct contention *contention, uint32_t index)
 {
@@ -292,8 +294,15 @@ visit_drain(struct contention *contention, uint32_t index)
     }
     drain->is_visited = true;
     contention->group_drains[contention->group_drain_count++] = index;
-    for (uint32_t i = 0; i < drain->demand->usage_count; i++) {
-        visit_resource(contention, contention->links[drain->first_link + i].resource);
+    (void)sharing_add_taker(contention->sharing, drain->demand->top_rate_per_s,
+                            drain->demand->weight);
+    for (uint32_t i = 0; i < drain->link_count; i++) {
+        const struct link *link = &contention->links[drain->first_link + i];
+        visit_resource(contention, link->resource);
+        uint32_t visit = contention->supplies[link->resource].visit;
+        if (visit != UNVISITED) {
+            sharing_add_usage(contention->sharing, visit, link->amount);
+        }
     }
 }
 
@@ -319,24 +328,11 @@ gather_group(struct contention *contention, uint32_t root)
 {
     contention->group_resource_count = 0;
     contention->group_drain_count = 0;
+    sharing_clear(contention->sharing, contention->changed_level);
     visit_resource(contention, root);
-    for (size_t at = 0; at < contention->group_resource_count; at++) {
+    for (uint32_t at = 0; at < contention->group_resource_count; at++) {
         const struct supply *supply = &contention->supplies[contention->group_resources[at]];
-        contention->group_left_per_s[at] = visit_drains_of(contention, supply);
-    }
-}
-
-static void
-ask_for(struct contention *contention, const struct drain *drain)
-{
-    const struct task_demand *demand = drain->demand;
-    sharing_add_taker(contention->sharing, demand->top_rate_per_s, demand->weight);
-    for (uint32_t i = 0; i < demand->usage_count; i++) {
-        uint32_t resource = contention->links[drain->first_link + i].resource;
-        uint32_t visit = contention->supplies[resource].visit;
-        if (visit != UNVISITED) {
-            sharing_add_usage(contention->sharing, visit, demand->usages[i].amount);
-        }
+        sharing_set_capacity(contention->sharing, at, visit_drains_of(contention, supply));
     }
 }
 
@@ -357,13 +353,6 @@ forget_visits(struct contention *contention)
 static void
 rate_group(struct contention *contention)
 {
-    sharing_clear(contention->sharing, contention->changed_level);
-    for (size_t i = 0; i < contention->group_resource_count; i++) {
-        (void)sharing_add_resource(contention->sharing, contention->group_left_per_s[i]);
-    }
-    for (size_t i = 0; i < contention->group_drain_count; i++) {
-        ask_for(contention, &contention->drains[contention->group_drains[i]]);
-    }
     sharing_solve(contention->sharing);
     for (uint32_t i = 0; i < contention->group_drain_count; i++) {
         double rate_per_s = sharing_rate_per_s(contention->sharing, i);

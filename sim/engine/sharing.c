@@ -93,12 +93,22 @@ sharing_add_resource(struct sharing *sharing, double capacity_per_s)
     return (uint32_t)sharing->resource_count++;
 }
 
+void
+sharing_set_capacity(struct sharing *sharing, uint32_t resource, double capacity_per_s)
+{
+    assert(resource < sharing->resource_count);
+    sharing->resources[resource].capacity_per_s = capacity_per_s;
+}
+
 uint32_t
 sharing_add_taker(struct sharing *sharing, double top_rate_per_s, double weight)
 {
     assert(top_rate_per_s > 0 && weight > 0);
-    sharing->takers = arena_grow(sharing->arena, sharing->takers, sharing->taker_count + 1,
-                                 &sharing->taker_capacity, sizeof *sharing->takers);
+    if (sharing->taker_count + 1 >=
+        sharing->taker_capacity) { /* asked here: a call costs more */
+        sharing->takers = arena_grow(sharing->arena, sharing->takers, sharing->taker_count + 1,
+                                     &sharing->taker_capacity, sizeof *sharing->takers);
+    }
     sharing->takers[sharing->taker_count] = (struct taker){
         .top_rate_per_s = top_rate_per_s,
         .weight = weight,
@@ -113,8 +123,10 @@ sharing_add_usage(struct sharing *sharing, uint32_t resource, double amount)
 {
     assert(sharing->taker_count > 0 && resource < sharing->resource_count && amount > 0);
     assert(sharing->usage_count < UINT32_MAX);
-    sharing->usages = arena_grow(sharing->arena, sharing->usages, sharing->usage_count,
-                                 &sharing->usage_capacity, sizeof *sharing->usages);
+    if (sharing->usage_count == sharing->usage_capacity) {
+        sharing->usages = arena_grow(sharing->arena, sharing->usages, sharing->usage_count,
+                                     &sharing->usage_capacity, sizeof *sharing->usages);
+    }
     sharing->usages[sharing->usage_count++] =
         (struct usage){.amount = amount, .resource = resource};
 }

@@ -28,6 +28,8 @@ uint32_t sharing_add_resource(struct sharing *sharing, double capacity_per_s);
 uint32_t sharing_add_taker(struct sharing *sharing, double top_rate_per_s, double weight);
 /* The last taker added uses `amount` of the resource per unit of its rate. */
 void sharing_add_usage(struct sharing *sharing, uint32_t resource, double amount);
+/* In place of what it was added with: where that is known only when its takers are. */
+void sharing_set_capacity(struct sharing *sharing, uint32_t resource, double capacity_per_s);
 
 /* Fills resources in O(n log n) of takers, usages and resources. Levels that agree to
  * SHARING_TOLERANCE are one, so that takers in equal positions get equal rates to the last bit;

@@ -52,12 +52,13 @@ struct link {
 struct pace {
     double rate_per_s;
     double level; /* rate over weight */
+    double top_rate_per_s;
+    double weight;
 };
 
 struct drain {
-    const struct task_demand *demand;
-    uint32_t first_link, link_count;
-    uint32_t owner; /* of one that has left: the next free drain, or NO_DRAIN */
+    uint32_t first_link;
+    uint32_t link_count; /* of one that has left: the next free drain, or NO_DRAIN */
     bool is_visited;
 };
 
@@ -110,10 +111,10 @@ contention_new(const struct task_graph *graph, struct arena *arena)
 }
 
 static void
-set_rate(struct contention *contention, uint32_t drain, double rate_per_s)
+set_rate(struct pace *pace, double rate_per_s)
 {
-    double weight = contention->drains[drain].demand->weight;
-    contention->paces[drain] = (struct pace){rate_per_s, rate_per_s / weight};
+    pace->rate_per_s = rate_per_s;
+    pace->level = rate_per_s / pace->weight;
 }
 
 static bool
@@ -187,7 +188,7 @@ take_drain(struct contention *contention)
 {
     uint32_t drain = contention->free_drain;
     if (drain != NO_DRAIN) {
-        contention->free_drain = contention->drains[drain].owner;
+        contention->free_drain = contention->drains[drain].link_count;
         return drain;
     }
     struct arena *arena = contention->arena;
@@ -206,16 +207,16 @@ take_drain(struct contention *contention)
 }
 
 uint32_t
-contention_join(struct contention *contention, uint32_t owner, const struct task_demand *demand,
+contention_join(struct contention *contention, const struct task_demand *demand,
                 uint32_t resource_base)
 {
     uint32_t drain = take_drain(contention);
     uint32_t first = take_links(contention, demand->usage_count);
-    contention->drains[drain] = (struct drain){.demand = demand,
-                                               .first_link = first,
-                                               .link_count = (uint32_t)demand->usage_count,
-                                               .owner = owner};
-    set_rate(contention, drain, demand->top_rate_per_s);
+    contention->drains[drain] =
+        (struct drain){.first_link = first, .link_count = (uint32_t)demand->usage_count};
+    contention->paces[drain] =
+        (struct pace){.top_rate_per_s = demand->top_rate_per_s, .weight = demand->weight};
+    set_rate(&contention->paces[drain], demand->top_rate_per_s);
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_base + demand->usages[i].resource;
         assert(resource >= resource_base &&
@@ -234,22 +235,22 @@ contention_join(struct contention *contention, uint32_t owner, const struct task
 void
 contention_leave(struct contention *contention, uint32_t drain)
 {
-    const struct task_demand *demand = contention->drains[drain].demand;
-    uint32_t first = contention->drains[drain].first_link;
-    for (uint32_t i = 0; i < demand->usage_count; i++) {
-        struct link link = contention->links[first + i];
+    struct drain *leaver = &contention->drains[drain];
+    const struct pace *pace = &contention->paces[drain];
+    for (uint32_t i = 0; i < leaver->link_count; i++) {
+        struct link link = contention->links[leaver->first_link + i];
         struct supply *supply = &contention->supplies[link.resource];
         remove_member(contention, link);
-        supply->asked_per_s -= demand->usages[i].amount * demand->top_rate_per_s;
+        supply->asked_per_s -= link.amount * pace->top_rate_per_s;
         if (supply->member_count == 0) {
             supply->asked_per_s = 0; /* ends what rounding has left */
         }
         if (supply->is_shared) {
-            note_change(contention, link.resource, contention->paces[drain].level);
+            note_change(contention, link.resource, pace->level);
         }
     }
-    give_links_back(contention, first, demand->usage_count);
-    contention->drains[drain].owner = contention->free_drain;
+    give_links_back(contention, leaver->first_link, leaver->link_count);
+    leaver->link_count = contention->free_drain;
     contention->free_drain = drain;
 }
 
@@ -259,8 +260,8 @@ add_up_anew(const struct contention *contention, struct supply *supply)
 {
     supply->asked_per_s = 0;
     for (size_t i = 0; i < supply->member_count; i++) {
-        const struct drain *drain = &contention->drains[supply->members[i].drain];
-        supply->asked_per_s += supply->members[i].amount * drain->demand->top_rate_per_s;
+        const struct member *member = &supply->members[i];
+        supply->asked_per_s += member->amount * contention->paces[member->drain].top_rate_per_s;
     }
 }
 
@@ -294,8 +295,8 @@ visit_drain(struct contention *contention, uint32_t index)
     }
     drain->is_visited = true;
     contention->group_drains[contention->group_drain_count++] = index;
-    (void)sharing_add_taker(contention->sharing, drain->demand->top_rate_per_s,
-                            drain->demand->weight);
+    const struct pace *pace = &contention->paces[index];
+    (void)sharing_add_taker(contention->sharing, pace->top_rate_per_s, pace->weight);
     for (uint32_t i = 0; i < drain->link_count; i++) {
         const struct link *link = &contention->links[drain->first_link + i];
         visit_resource(contention, link->resource);
@@ -336,14 +337,11 @@ gather_group(struct contention *contention, uint32_t root)
     }
 }
 
-/* After which the group's drains are named by their owners. */
 static void
 forget_visits(struct contention *contention)
 {
     for (size_t i = 0; i < contention->group_drain_count; i++) {
-        struct drain *drain = &contention->drains[contention->group_drains[i]];
-        drain->is_visited = false;
-        contention->group_drains[i] = drain->owner;
+        contention->drains[contention->group_drains[i]].is_visited = false;
     }
     for (size_t i = 0; i < contention->group_resource_count; i++) {
         contention->supplies[contention->group_resources[i]].visit = UNVISITED;
@@ -357,7 +355,7 @@ rate_group(struct contention *contention)
     for (uint32_t i = 0; i < contention->group_drain_count; i++) {
         double rate_per_s = sharing_rate_per_s(contention->sharing, i);
         contention->group_rates_per_s[i] = rate_per_s;
-        set_rate(contention, contention->group_drains[i], rate_per_s);
+        set_rate(&contention->paces[contention->group_drains[i]], rate_per_s);
     }
 }
 

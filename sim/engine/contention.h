@@ -14,15 +14,15 @@ struct contention;
 
 struct contention *contention_new(const struct task_graph *graph, struct arena *arena);
 
-/* A drain of the owner's, any number; it runs at its top rate until contention_settle says
- * otherwise. Returns what it leaves by. */
-uint32_t contention_join(struct contention *contention, uint32_t owner,
-                         const struct task_demand *demand, uint32_t resource_base);
+/* A new drain; it runs at its top rate until contention_settle says otherwise. Returns its number,
+ * below the most drains that there ever were at once. */
+uint32_t contention_join(struct contention *contention, const struct task_demand *demand,
+                         uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);
 
 /* Drains that hang together, with the rates that they have from now on. */
 struct contention_group {
-    const uint32_t *owners;
+    const uint32_t *drains;
     const double *rates_per_s;
     size_t count;
 };

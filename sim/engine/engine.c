@@ -29,6 +29,7 @@ struct drain {
     double remaining; /* work at updated_ps */
     double rate_per_s;
     int64_t updated_ps;
+    uint32_t lane;
 };
 
 struct engine {
@@ -110,13 +111,14 @@ static void
 begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
 {
     const struct task_demand *demand = task_graph_demand(engine->graph, task->demand);
-    uint32_t drain = contention_join(engine->contention, lane, demand, task->resource_base);
+    uint32_t drain = contention_join(engine->contention, demand, task->resource_base);
     engine->drains = arena_grow(engine->arena, engine->drains, drain, &engine->drain_capacity,
                                 sizeof *engine->drains);
     engine->drains[drain] = (struct drain){
         .remaining = task->work,
         .rate_per_s = demand->top_rate_per_s,
         .updated_ps = engine->now_ps,
+        .lane = lane,
     };
     engine->phases[lane] = drain;
     event_queue_set(engine->queue, lane,
@@ -270,9 +272,8 @@ take_event(struct engine *engine, uint32_t lane)
 }
 
 static void
-change_rate(struct engine *engine, uint32_t lane, double rate_per_s)
+change_rate(struct engine *engine, struct drain *drain, double rate_per_s)
 {
-    struct drain *drain = &engine->drains[engine->phases[lane]];
     if (rate_per_s == drain->rate_per_s) {
         return;
     }
@@ -280,7 +281,7 @@ change_rate(struct engine *engine, uint32_t lane, double rate_per_s)
     drain->remaining = fmax(0, drain->remaining - drain->rate_per_s * elapsed_s);
     drain->rate_per_s = rate_per_s;
     drain->updated_ps = engine->now_ps;
-    event_queue_set(engine->queue, lane,
+    event_queue_set(engine->queue, drain->lane,
                     engine->now_ps + drain_ps(drain->remaining, rate_per_s));
 }
 
@@ -291,7 +292,7 @@ settle_instant(struct engine *engine)
     while (contention_settle(engine->contention, &group)) {
         engine->trace->solve_count++;
         for (size_t i = 0; i < group.count; i++) {
-            change_rate(engine, group.owners[i], group.rates_per_s[i]);
+            change_rate(engine, &engine->drains[group.drains[i]], group.rates_per_s[i]);
         }
     }
 }

@@ -85,8 +85,9 @@ void build_pass(struct operator_builder *builder, const struct pass *pass);
 void build_kernel(struct operator_builder *builder, const char *name, struct kernel kernel,
                   bool has_backward);
 
-/* RMS norm of that many elements of each token; keeps its input, and learns a weight, whose gradient
- * is a pass of its own over input and gradient where the stack does not accumulate in place. */
+/* RMS norm of that many elements of each token; keeps its input, and learns a weight, whose
+ * gradient is a pass of its own over input and gradient where the stack does not accumulate in
+ * place. */
 void build_norm(struct operator_builder *builder, const char *name, int64_t width);
 
 /* More bytes a token that the operator appended last keeps for backward. */

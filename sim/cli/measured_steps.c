@@ -13,6 +13,7 @@ struct measured_step {
     const char *run;
     double measured_s;
     double parts_s[STEP_PART_COUNT]; /* 0: not measured */
+    int part;                        /* of PART_NAMES */
 };
 
 #define PART(key, part)                                                                        \
@@ -20,7 +21,12 @@ struct measured_step {
         key, JSON_FIELD_REAL, offsetof(struct measured_step, parts_s[part]), JSON_OPTIONAL,    \
             1e-9, 1e6, NULL                                                                    \
     }
+/* In the order of enum split_part. */
+static const char *const PART_NAMES[] = {"fit", "held-out", NULL};
+
 static const struct json_field FIELDS[] = {
+    {"measured_part", JSON_FIELD_CHOICE, offsetof(struct measured_step, part), JSON_OPTIONAL, 0,
+     0, PART_NAMES},
     {"run", JSON_FIELD_STRING, offsetof(struct measured_step, run), 0, 0, 0, NULL},
     {"measured_s", JSON_FIELD_REAL, offsetof(struct measured_step, measured_s), 0, 1e-9, 1e6,
      NULL},
@@ -51,7 +57,7 @@ add_samples(struct comparison *comparison, const struct measured_step *measured,
             const struct step *step, struct arena *arena)
 {
     struct error_sample sample = {.group = {.kind = "step", .dtype = "", .size = "all"},
-                                  .part = SPLIT_HELD_OUT,
+                                  .part = (enum split_part)measured->part,
                                   .measured_s = measured->measured_s,
                                   .predicted_s = step->step_s,
                                   .relative_sigma = step->sigma_s / step->step_s,
@@ -71,7 +77,7 @@ static bool
 add_line(struct comparison *comparison, const struct json *object, struct arena *arena,
          struct error_list *errors)
 {
-    struct measured_step measured = {0};
+    struct measured_step measured = {.part = SPLIT_HELD_OUT};
     if (!json_read_object(object, &TYPE, &measured, errors))
         return false;
     struct run_request request = {.file =

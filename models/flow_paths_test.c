@@ -77,8 +77,8 @@ START_TEST(the_narrowest_link_is_a_flows_top_rate)
 }
 END_TEST
 
-/* Of 64 flows between two leaves with 4 spines, each takes one of them: by the seed, and not all the
- * same. */
+/* Of 64 flows between two leaves with 4 spines, each takes one of them: by the seed, and not all
+ * the same. */
 START_TEST(spines_are_drawn_by_the_seed)
 {
     cluster.fabric.network_topology = NETWORK_LEAF_SPINE;

@@ -158,6 +158,26 @@ START_TEST(the_limit_refuses_small_pieces)
 END_TEST
 
 /* Under a sanitizer this also shows that a refused array is still freed with its arena. */
+/* Its own blocks, the same limit: both have room for one half of it and a little, neither for
+ * two. */
+START_TEST(an_arena_beside_another_has_its_policy)
+{
+    struct refusal refusal = {.wanted_bytes = 0};
+    struct arena *arena = limited_arena(&refusal);
+    struct arena *beside = arena_new_beside(arena);
+    if (setjmp(refusal.back) == 0) {
+        memset(arena_alloc(arena, LIMIT_BYTES / 2, 1), 1, LIMIT_BYTES / 2);
+        memset(arena_alloc(beside, LIMIT_BYTES / 2, 1), 1, LIMIT_BYTES / 2);
+        ck_assert_uint_eq(refusal.wanted_bytes, 0);
+        (void)arena_alloc(beside, LIMIT_BYTES, 1);
+        ck_abort_msg("the limit was passed");
+    }
+    ck_assert_uint_ge(refusal.wanted_bytes, LIMIT_BYTES);
+    arena_free(beside);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(the_limit_refuses_a_growing_array)
 {
     struct refusal refusal = {.wanted_bytes = 0};
@@ -207,6 +227,7 @@ arena_suite(void)
     tcase_add_test(tests, text_is_formatted_at_any_length);
     tcase_add_test(tests, the_size_is_what_the_system_gave);
     tcase_add_test(tests, the_limit_refuses_small_pieces);
+    tcase_add_test(tests, an_arena_beside_another_has_its_policy);
     tcase_add_test(tests, the_limit_refuses_a_growing_array);
     tcase_add_test(tests, sizes_beyond_memory_are_refused);
     suite_add_tcase(suite, tests);

@@ -92,7 +92,7 @@ static const struct json_field memory_fields[] = {
 
 struct gemm_reading {
     struct device_gemm gemm;
-    const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s;
+    const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
     const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
 static const struct json_field gemm_fields[] = {
@@ -105,6 +105,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_SECONDS("grouped_launch_s", gemm_reading, gemm.grouped_launch_s),
     FIELD_SECONDS("tile_s", gemm_reading, gemm.tile_s),
     FIELD_VALUE("step_s", gemm_reading, step_s),
+    FIELD_OPTIONAL("stream_k_s", gemm_reading, stream_k_s),
     FIELD_SECONDS("hbm_ramp_s", gemm_reading, gemm.hbm_ramp_s),
     FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
     FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),
@@ -265,6 +266,9 @@ read_gemm(const struct json *object, struct device_gemm *gemm, struct error_list
         is_right &= read_dtype_tiles(reading.dtype_tiles, reading.gemm.dtype_tiles, errors);
     if (reading.grouped_tiles)
         is_right &= read_tiles(reading.grouped_tiles, &reading.gemm.grouped_tiles, errors);
+    if (reading.stream_k_s)
+        is_right &= read_by_dtype(reading.stream_k_s, reading.gemm.stream_k_s, 0,
+                                  SECONDS_MAXIMUM, errors);
     if (reading.step_s)
         is_right &=
             read_by_dtype(reading.step_s, reading.gemm.step_s, 0, SECONDS_MAXIMUM, errors);

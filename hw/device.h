@@ -54,9 +54,11 @@ struct device_gemm {
     double step_s[DTYPE_COUNT]; /* book-keeping of one step of the k loop */
     double exposed_fraction;    /* of the shorter of loading and multiplying, not overlapped */
     double hbm_ramp_s; /* until HBM streams at its rate, of a product that moves for longer */
-    double store_bytes_per_s;   /* of results, one compute unit */
-    double unaligned_fraction;  /* what moving a row takes more that begins within a line */
-    double split_s;             /* meeting again after a split of k */
+    double store_bytes_per_s;  /* of results, one compute unit */
+    double unaligned_fraction; /* what moving a row takes more that begins within a line */
+    double split_s;            /* meeting again after a split of k */
+    /* Meeting again after steps of all tiles were dealt out evenly; 0: the library never does. */
+    double stream_k_s[DTYPE_COUNT];
     int64_t split_maximum;
     /* Of one compute unit, at once: while one loads another multiplies. */
     int64_t resident_workgroups;

@@ -245,9 +245,23 @@ step_s(const struct setting *setting, const struct grid *grid, double held)
     return most(held * work_s, work_s + setting->step_s);
 }
 
+/* Stream-K (Osama et al., arXiv:2301.03598): every unit walks the same number of steps, through
+ * the end of one tile and the beginning of the next; a tile that two walk meets again. */
+static void
+price_stream(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+{
+    const struct device_gemm *gemm = &setting->device->gemm;
+    double steps = grid->tiles * whole(setting->work->k / grid->depth);
+    cut->workgroups = least(setting->units, steps);
+    cut->rounds = 1;
+    cut->steps_s = whole(steps / setting->units) * step_s(setting, grid, 1);
+    double fills = whole(grid->tiles / setting->units) + 1;
+    cut->units_s = cut->steps_s + fills * grid->fill_s + gemm->stream_k_s[setting->work->dtype];
+}
+
 /* What the units take to issue all rounds: as many together as a unit holds, then the rest. */
 static void
-price_units(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+price_rounds(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
 {
     const struct device_gemm *gemm = &setting->device->gemm;
     double steps = whole(setting->work->k / (cut->splits * grid->depth));
@@ -293,10 +307,14 @@ level_bytes(const struct setting *setting, const struct grid *grid, double shari
     return most(once, grid->tiles / block * block_bytes(setting, grid, block));
 }
 
-/* Partial results of a split are written and read in fp32. */
+/* Partial results are written and read in fp32: of a split the whole result for each part, of
+ * stream-K the tile that a unit ends in the middle of. */
 static double
-partial_bytes(const struct setting *setting, const struct gemm_cut *cut)
+partial_bytes(const struct setting *setting, const struct grid *grid,
+              const struct gemm_cut *cut)
 {
+    if (cut->is_streamed)
+        return 2 * cut->workgroups * grid->m * grid->n * dtype_bytes(DTYPE_FP32);
     if (cut->splits == 1)
         return 0;
     return 2 * cut->splits * setting->rows * setting->work->n * dtype_bytes(DTYPE_FP32);
@@ -316,7 +334,7 @@ price_memory(const struct setting *setting, const struct grid *grid, struct gemm
                       ? level_bytes(setting, grid, setting->units,
                                     most(memory->last_level_bytes, memory->l2_bytes))
                       : beyond_l2;
-    beyond_l2 += setting->c_bytes + partial_bytes(setting, cut);
+    beyond_l2 += setting->c_bytes + partial_bytes(setting, grid, cut);
     cut->hbm_bytes = read + setting->c_bytes;
     cut->hbm_s = read * setting->read_s_per_byte + setting->c_s;
     double ramped_s = cut->hbm_s + least(cut->hbm_s, setting->device->gemm.hbm_ramp_s);
@@ -347,11 +365,16 @@ struct candidate {
 };
 
 static struct candidate
-candidate_new(const struct setting *setting, const struct grid *grid, double splits)
+candidate_new(const struct setting *setting, const struct grid *grid, double splits,
+              bool is_streamed)
 {
     struct candidate candidate = {
         .cut = {.tiles = grid->tiles, .splits = splits, .workgroups = grid->tiles * splits}};
-    price_units(setting, grid, &candidate.cut);
+    candidate.cut.is_streamed = is_streamed;
+    if (is_streamed)
+        price_stream(setting, grid, &candidate.cut);
+    else
+        price_rounds(setting, grid, &candidate.cut);
     double compute_s = norm_least_s(&setting->power, candidate.cut.units_s, setting->power_s);
     candidate.least_s = norm_least_s(&setting->overlap, compute_s, setting->least_memory_s);
     return candidate;
@@ -376,22 +399,42 @@ keep_quicker(const struct setting *setting, const struct grid *grid,
         *best = cut;
 }
 
-/* All that the library chooses from: of each tile k whole and, where units are idle, in parts. */
+/* All that the library chooses from: of each tile k whole, in parts where units are idle, and
+ * streamed where it can. */
 struct choice {
     struct grid grids[DEVICE_TILES_MAX];
-    struct candidate candidates[2 * DEVICE_TILES_MAX];
-    int grid_of[2 * DEVICE_TILES_MAX]; /* each candidate's */
+    struct candidate candidates[3 * DEVICE_TILES_MAX];
+    int grid_of[3 * DEVICE_TILES_MAX]; /* each candidate's */
     int count, most_promising;
 };
 
 static void
-choice_add(struct choice *choice, const struct setting *setting, int grid, double splits)
+choice_add(struct choice *choice, int grid, const struct candidate *candidate)
 {
     int i = choice->count++;
     choice->grid_of[i] = grid;
-    choice->candidates[i] = candidate_new(setting, &choice->grids[grid], splits);
-    if (choice->candidates[i].least_s < choice->candidates[choice->most_promising].least_s)
+    choice->candidates[i] = *candidate;
+    if (candidate->least_s < choice->candidates[choice->most_promising].least_s)
         choice->most_promising = i;
+}
+
+static void
+choice_add_tile(struct choice *choice, const struct setting *setting, int tile)
+{
+    struct grid *grid = &choice->grids[tile];
+    *grid = grid_of(setting, &setting->tiles->items[tile]);
+    struct candidate candidate = candidate_new(setting, grid, 1, false);
+    choice_add(choice, tile, &candidate);
+    double splits = useful_splits(setting, grid);
+    if (splits > 1) {
+        candidate = candidate_new(setting, grid, splits, false);
+        choice_add(choice, tile, &candidate);
+    }
+    if (setting->device->gemm.stream_k_s[setting->work->dtype] > 0 &&
+        !setting->work->has_whole_k) {
+        candidate = candidate_new(setting, grid, 1, true);
+        choice_add(choice, tile, &candidate);
+    }
 }
 
 /* The most promising is priced first, so that few others need more than a look. */
@@ -402,13 +445,8 @@ gemm_cut_quickest(const struct device *device, const struct gemm_work *work)
     struct choice choice;
     choice.count = choice.most_promising = 0;
     assert(setting.tiles->count > 0);
-    for (int i = 0; i < (int)setting.tiles->count; i++) {
-        choice.grids[i] = grid_of(&setting, &setting.tiles->items[i]);
-        choice_add(&choice, &setting, i, 1);
-        double splits = useful_splits(&setting, &choice.grids[i]);
-        if (splits > 1)
-            choice_add(&choice, &setting, i, splits);
-    }
+    for (int i = 0; i < (int)setting.tiles->count; i++)
+        choice_add_tile(&choice, &setting, i);
     struct gemm_cut best = {.seconds_s = INFINITY};
     for (int turn = -1; turn < choice.count; turn++) {
         int i = turn < 0 ? choice.most_promising : turn;

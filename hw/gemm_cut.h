@@ -8,6 +8,7 @@
 struct gemm_cut {
     double tiles;      /* of all products; a mean where rows are dealt out at random */
     double splits;     /* of k */
+    bool is_streamed;  /* instead: stream-K, all tiles' steps dealt out evenly to the units */
     double workgroups; /* tiles times splits */
     double rounds;     /* of workgroups over the units */
     double units_s;    /* what computing takes, alone */

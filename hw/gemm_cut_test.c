@@ -406,6 +406,28 @@ START_TEST(parts_of_k_meet_in_fp32)
 }
 END_TEST
 
+/* Five tiles on four units, ten steps of 0.2 us each: two rounds of 2 us, or 50 steps dealt out
+ * as 13 at most: 2.6 us and 0.5 us to meet again. Each unit leaves a tile in the middle: 4 * 100 *
+ * 100 sums of 4 B, written and read at 1e9 B/s for each of the four, beside A, B and C. */
+START_TEST(stream_k_deals_steps_out_evenly)
+{
+    struct device device = plain_device();
+    const struct gemm_work work = product(100, 500, 100);
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    device.gemm.stream_k_s[DTYPE_BF16] = 0.5e-6;
+    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    ck_assert(cut.is_streamed);
+    CHECK_NEAR(cut.units_s, 2.6e-6 + 0.5e-6, 1e-12);
+    device.gemm.stream_k_s[DTYPE_BF16] = 1.5e-6;
+    ck_assert(!gemm_cut_quickest(&device, &work).is_streamed);
+    device.gemm.boost_flop_per_s[DTYPE_BF16] = 4e9; /* 1000 times as slow: dealing out pays */
+    device.memory.unit_bytes_per_s = 1e9;
+    cut = gemm_cut_quickest(&device, &work);
+    ck_assert(cut.is_streamed);
+    CHECK_NEAR(cut.memory_s, (20000 + 100000 + 100000 + 320000) / 4e9, 1e-12);
+}
+END_TEST
+
 Suite *
 gemm_cut_suite(void)
 {
@@ -419,6 +441,7 @@ gemm_cut_suite(void)
     tcase_add_test(hand, a_second_tile_hides_book_keeping);
     tcase_add_test(hand, loading_overlaps_all_but_a_part);
     tcase_add_test(hand, power_and_issue_share_the_time);
+    tcase_add_test(hand, stream_k_deals_steps_out_evenly);
     tcase_add_test(hand, changing_groups_takes_its_time);
     tcase_add_test(hand, chiplets_do_not_share_what_they_load);
     tcase_add_test(hand, a_symmetric_product_reads_its_operand_once);

@@ -74,6 +74,8 @@ static const struct line lines[] = {
      LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
     {"gemm.split_s", SPAN_NONE, IN_DEVICE(gemm.split_s), KERNEL_GEMM, LINEAR, 0, 5e-5, NO_TIME,
      ONE_TILE},
+    {"gemm.stream_k_s.*", SPAN_DTYPE, IN_DEVICE(gemm.stream_k_s), KERNEL_GEMM, LOGARITHMIC,
+     1e-8, 5e-5, NO_TIME, ONE_TILE},
     {"memory.l2_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.l2_bytes_per_s), KERNEL_GEMM,
      LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
     {"gemm.overlap_exponent", SPAN_NONE, IN_DEVICE(gemm.overlap_exponent), KERNEL_GEMM,

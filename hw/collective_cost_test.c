@@ -218,6 +218,15 @@ START_TEST(errors_of_parts_are_independent)
 }
 END_TEST
 
+/* 0.03 more for each doubling beyond two nodes: 6 of them on 128. */
+START_TEST(errors_grow_where_nobody_measured)
+{
+    ideal->fabric.doubling_relative_sigma = 0.03;
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_ALL_GATHER, 16, 2, 1e9).relative_sigma, 0, 0);
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_ALL_GATHER, 128, 16, 1e9).relative_sigma, 0.09, 1e-12);
+}
+END_TEST
+
 /* Never more of a wire than there is, and twice the bytes take twice the time where none is
  * latency, for every kind and group. */
 START_TEST(shares_stay_below_one_and_time_grows_with_bytes)
@@ -445,6 +454,7 @@ collective_cost_suite(void)
     tcase_add_test(tests, filling_a_pipeline_costs_a_root);
     tcase_add_test(tests, the_part_that_stays_costs_its_share);
     tcase_add_test(tests, errors_of_parts_are_independent);
+    tcase_add_test(tests, errors_grow_where_nobody_measured);
     tcase_add_test(tests, shares_stay_below_one_and_time_grows_with_bytes);
     tcase_add_test(tests, one_rank_alone_costs_nothing);
     tcase_add_test(tests, mi300x_takes_the_published_times);

@@ -143,7 +143,9 @@ total_sigma(const struct pricing *pricing, const struct collective_choice *choic
     double fixed = fabric->latency_relative_sigma * choice->latency_s;
     double shared = level_sigma * transfer_s(choice);
     double both = hypot(fixed, shared) / total_s(choice);
-    return hypot(both, fabric->tunings[pricing->kind].relative_sigma);
+    double doublings = pricing->shape.nodes > 2 ? log2(pricing->shape.nodes / 2) : 0;
+    double own = fabric->tunings[pricing->kind].relative_sigma;
+    return hypot(hypot(both, own), doublings * fabric->doubling_relative_sigma);
 }
 
 /* What it takes of the links, NICs and GPUs while bytes move. */

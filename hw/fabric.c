@@ -125,6 +125,8 @@ static const struct json_field SIGMA_FIELDS[] = {
      NULL},
     {"network", JSON_FIELD_REAL, offsetof(struct fabric, network_relative_sigma), JSON_SOURCED,
      0, 1, NULL},
+    {"doubling", JSON_FIELD_REAL, offsetof(struct fabric, doubling_relative_sigma),
+     JSON_OPTIONAL | JSON_SOURCED, 0, 1, NULL},
 };
 
 /* The sections of the file, each read by its own table. */

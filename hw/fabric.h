@@ -101,6 +101,8 @@ struct fabric {
     double latency_relative_sigma;
     double node_relative_sigma;
     double network_relative_sigma;
+    /* Beside all that, for each doubling of the nodes beyond two, where nothing was measured. */
+    double doubling_relative_sigma;
 };
 
 /* Reads an object as in configs/fabrics; false after adding every fault. Names live in the

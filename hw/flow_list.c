@@ -389,8 +389,7 @@ flow_list_read(const char *name, const struct text *text, int64_t rank_count,
     if (!read_lines(&reader) || !link_flows(&reader))
         return NULL;
     reader.list->dependencies = reader.dependencies;
-    reader.list->order = flow_order_find(reader.list, arena, errors);
-    return reader.list->order ? reader.list : NULL;
+    return flow_order_find(reader.list, arena, errors) ? reader.list : NULL;
 }
 
 const char *

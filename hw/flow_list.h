@@ -27,9 +27,9 @@ struct flow_list {
     const struct flow *flows; /* and one more that ends the last one's dependencies */
     size_t count;
     const uint32_t *dependencies; /* flows, by their place in the list */
-    const uint32_t *order;        /* all flows, each after those it depends on */
-    const char *name;             /* of the file */
-    const char *text;             /* the file's, from the beginning */
+    const uint32_t *order; /* all flows, each after those it depends on; NULL: as they stand */
+    const char *name;      /* of the file */
+    const char *text;      /* the file's, from the beginning */
 };
 
 /* The list lives in the arena and points into the text, which stays as it is. NULL after every

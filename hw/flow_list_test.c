@@ -83,6 +83,7 @@ START_TEST(a_row_is_a_flow)
     ck_assert_uint_eq(list->flows[1].dependency_begin, 0);
     ck_assert_uint_eq(list->flows[2].dependency_begin, 1);
     ck_assert_uint_eq(list->dependencies[0], 0);
+    ck_assert_ptr_null(list->order); /* as they stand */
     ck_assert_str_eq(flow_list_where(list, 1, arena), "a.csv:4");
 }
 END_TEST

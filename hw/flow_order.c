@@ -97,23 +97,30 @@ search_from(struct search *search, uint32_t flow)
     return true;
 }
 
-const uint32_t *
-flow_order_find(const struct flow_list *list, struct arena *arena, struct error_list *errors)
+static bool
+search_all(struct search *search, struct arena *arena, struct error_list *errors)
+{
+    for (uint32_t i = 0; i < search->list->count; i++)
+        if (!search_from(search, i)) {
+            name_circle(search, arena, errors);
+            return false;
+        }
+    return true;
+}
+
+bool
+flow_order_find(struct flow_list *list, struct arena *arena, struct error_list *errors)
 {
     struct search search = {.list = list};
-    search.order = arena_alloc(arena, list->count, sizeof *search.order);
-    if (is_in_order(list)) {
-        for (uint32_t i = 0; i < list->count; i++)
-            search.order[i] = i;
-        return search.order;
-    }
-    search.visits = arena_alloc(arena, list->count, sizeof *search.visits);
-    search.cursors = arena_alloc(arena, list->count, sizeof *search.cursors);
-    search.path = arena_alloc(arena, list->count, sizeof *search.path);
-    for (uint32_t i = 0; i < list->count; i++)
-        if (!search_from(&search, i)) {
-            name_circle(&search, arena, errors);
-            return NULL;
-        }
-    return search.order;
+    list->order = NULL;
+    if (is_in_order(list))
+        return true;
+    list->order = search.order = arena_alloc(arena, list->count, sizeof *search.order);
+    struct arena *scratch = arena_new_beside(arena);
+    search.visits = arena_alloc(scratch, list->count, sizeof *search.visits);
+    search.cursors = arena_alloc(scratch, list->count, sizeof *search.cursors);
+    search.path = arena_alloc(scratch, list->count, sizeof *search.path);
+    bool is_found = search_all(&search, scratch, errors);
+    arena_free(scratch);
+    return is_found;
 }

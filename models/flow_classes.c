@@ -90,13 +90,19 @@ refine_flow(struct refinement *refinement, uint32_t flow)
         refinement->link_sums[paths->links[i]] += hash_mixed(colour + 1);
 }
 
+static uint32_t
+flow_at(const uint32_t *order, uint32_t place)
+{
+    return order ? order[place] : place;
+}
+
 static void
 refine(struct refinement *refinement)
 {
     memset(refinement->link_sums, 0,
            refinement->paths->link_count * sizeof *refinement->link_sums);
-    for (size_t i = 0; i < refinement->list->count; i++)
-        refine_flow(refinement, refinement->list->order[i]);
+    for (uint32_t i = 0; i < refinement->list->count; i++)
+        refine_flow(refinement, flow_at(refinement->list->order, i));
     for (size_t i = 0; i < refinement->paths->link_count; i++)
         refinement->link_colours[i] =
             hash_mixed(refinement->link_colours[i] * 3 + refinement->link_sums[i]);
@@ -179,10 +185,11 @@ class_alone(struct flow_classes *classes, const struct flow_list *list,
 {
     uint32_t *of_flow = arena_alloc(arena, list->count, sizeof *of_flow);
     for (uint32_t i = 0; i < list->count; i++)
-        of_flow[list->order[i]] = i;
+        of_flow[flow_at(list->order, i)] = i;
+    const uint32_t *order = list->order ? list->order : numbers_from_0(list->count, arena);
     const uint32_t *links = numbers_from_0(paths->link_count, arena);
     *classes = (struct flow_classes){.of_flow = of_flow,
-                                     .flows = list->order,
+                                     .flows = order,
                                      .count = list->count,
                                      .of_link = links,
                                      .links = links,
@@ -204,7 +211,7 @@ class_by_colour(struct palette *palette, const uint64_t *colours, const uint32_t
                                 .sizes = arena_alloc(arena, class_count, sizeof(uint32_t))};
     palette_clear(palette);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = order ? order[i] : i;
+        uint32_t index = flow_at(order, i);
         uint32_t class = palette_number(palette, colours[index]);
         classing.of[index] = class;
         if (classing.sizes[class]++ == 0)

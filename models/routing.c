@@ -300,6 +300,48 @@ routing_imbalance(const struct expert_loads *loads, int64_t ranks)
     return all > 0 ? (double)most * (double)ranks / (double)all : 1;
 }
 
+/* That k chosen of n are none of m among them: C(n - m, k) / C(n, k). */
+static double
+none_chosen(double n, double m, int64_t k)
+{
+    double chance = 1;
+    for (int64_t i = 0; i < k; i++)
+        chance *= fmax(0, n - m - (double)i) / (n - (double)i);
+    return chance;
+}
+
+/* That of `own` groups among `all`, `hit` are chosen when `chosen` are, each as likely:
+ * C(own, hit) C(all - own, chosen - hit) / C(all, chosen). */
+static double
+groups_hit(int64_t own, int64_t hit, struct routing_groups groups)
+{
+    double chance = 1;
+    if (groups.chosen - hit > groups.all - own || hit > groups.chosen)
+        return 0;
+    for (int64_t i = 0; i < hit; i++)
+        chance *=
+            (double)((own - i) * (groups.chosen - i)) / (double)((i + 1) * (groups.all - i));
+    for (int64_t i = 0; i < groups.chosen - hit; i++)
+        chance *= (double)(groups.all - own - i) / (double)(groups.all - hit - i);
+    return chance;
+}
+
+double
+routing_places_met(const struct routed_tokens *routed, struct routing_groups groups,
+                   int64_t places)
+{
+    if (groups.all == 0)
+        groups = (struct routing_groups){1, 1};
+    int64_t own = groups.all > places ? groups.all / places : 1; /* groups of a place */
+    double of_group = (double)routed->experts / (double)groups.all;
+    double eligible = of_group * (double)groups.chosen, missed = 0;
+    double held = (double)routed->experts / (double)places / (double)own; /* of each of them */
+    for (int64_t hit = 0; hit <= own; hit++)
+        missed += groups_hit(own, hit, groups) *
+                  none_chosen(eligible, held * (double)hit, routed->per_token);
+    return (double)places * (1 - missed);
+}
+
 const double *
 routing_matrix(const struct expert_loads *loads, int64_t ranks, double bytes_per_row,
                struct arena *arena)

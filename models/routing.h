@@ -65,6 +65,16 @@ int64_t routing_rank_rows(const struct expert_loads *loads, int64_t ranks, int64
 int64_t routing_busiest_rank(const struct expert_loads *loads, int64_t ranks);
 /* Its rows over those of the mean rank: 1 where all are alike. */
 double routing_imbalance(const struct expert_loads *loads, int64_t ranks);
+/* Experts may be chosen from so many groups of neighbours only, `chosen` of all; all 0: from any.
+ */
+struct routing_groups {
+    int64_t all, chosen;
+};
+/* Of so many places (nodes) that hold equally many experts each, on how many those of one token
+ * lie: the expectation where every choice is as likely. */
+double routing_places_met(const struct routed_tokens *routed, struct routing_groups groups,
+                          int64_t places);
+
 /* Bytes of an all-to-all-v over these ranks, ranks x ranks, one sender a row. */
 const double *routing_matrix(const struct expert_loads *loads, int64_t ranks,
                              double bytes_per_row, struct arena *arena);

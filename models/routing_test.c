@@ -175,6 +175,24 @@ START_TEST(ranks_get_what_their_experts_get)
 }
 END_TEST
 
+/* DeepSeek-V3 on 8 nodes, 8 of 256 experts: 8 (1 - C(224, 8) / C(256, 8)) = 5.2947 from all of
+ * them, 8 (1 - (1/2 + 1/2 C(96, 8) / C(128, 8))) = 3.6290 from 4 of 8 groups, a group a node; on 4
+ * nodes of two groups each 4 (1 - sum over 0, 1, 2 groups of C(2, j) C(6, 4 - j) / C(8, 4)
+ * C(128 - 32 j, 8) / C(128, 8)) = 2.9282; on 16 nodes, half a group each, 16 (1 - (1/2 + 1/2
+ * C(112, 8) / C(128, 8))) = 5.3394. On one place all are met. */
+START_TEST(a_tokens_experts_lie_on_few_nodes)
+{
+    struct routed_tokens routed = {1, 8, 256};
+    struct routing_groups any = {0, 0}, few = {8, 4};
+    CHECK_NEAR(routing_places_met(&routed, any, 8), 5.294652000382479, 1e-9);
+    CHECK_NEAR(routing_places_met(&routed, few, 8), 3.6290109244257005, 1e-9);
+    CHECK_NEAR(routing_places_met(&routed, few, 4), 2.9282097874345787, 1e-9);
+    CHECK_NEAR(routing_places_met(&routed, few, 16), 5.339356895383487, 1e-9);
+    CHECK_NEAR(routing_places_met(&routed, any, 1), 1, 1e-12);
+    CHECK_NEAR(routing_places_met(&routed, few, 1), 1, 1e-12);
+}
+END_TEST
+
 static const struct json *
 read_text(const char *text)
 {
@@ -247,6 +265,7 @@ routing_suite(void)
     tcase_add_test(tests, experts_of_a_part_take_more_copies_than_tokens);
     tcase_add_test(tests, capacity_drops_what_is_over_and_pads_what_is_under);
     tcase_add_test(tests, ranks_get_what_their_experts_get);
+    tcase_add_test(tests, a_tokens_experts_lie_on_few_nodes);
     tcase_add_test(tests, a_routing_is_read_whole);
     tcase_add_loop_test(tests, slips_are_told_with_their_place, 0,
                         sizeof BAD_CASES / sizeof *BAD_CASES);

@@ -2,6 +2,7 @@
 #include "models/shard_lists.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 int64_t
@@ -153,6 +154,25 @@ all_to_all_rows(const struct expert_loads *loads, int64_t ranks)
     return ranks > 1 ? most * (double)ranks / (double)(ranks - 1) : sent;
 }
 
+/* What of the copies crosses between nodes, where those for one node go together. Within the node
+ * they are copied over links that are much faster than NICs, which is not counted. */
+static double
+sent_fraction(const struct shard *shard, const struct routed_tokens *routed)
+{
+    const struct placement *placement = &shard->placement;
+    const struct arch *arch = shard->workload.arch;
+    struct routing_groups groups = {arch->router_groups, arch->router_groups_per_token};
+    struct rank_group group = placement_group(placement, PEERS_EXPERT, 0);
+    int64_t members = rank_group_count(&group);
+    int64_t first = rank_group_at(&group, 0) / placement->gpus_per_node;
+    int64_t last = rank_group_at(&group, members - 1) / placement->gpus_per_node;
+    int64_t nodes = last - first + 1 < members ? last - first + 1 : members;
+    bool is_even = nodes > 1 && arch->experts % nodes == 0;
+    if (!shard->workload.software->sends_once_per_node || !is_even)
+        return 1;
+    return fmin(1, routing_places_met(routed, groups, nodes) / (double)routed->per_token);
+}
+
 /* What the ranks of that place among the experts get to do. */
 static void
 route(struct shard_lists *lists, int64_t place)
@@ -172,7 +192,8 @@ route(struct shard_lists *lists, int64_t place)
         rows[i] = loads.rows[place * local + i] * senders;
         lists->routed_rows += (double)rows[i];
     }
-    lists->routed_bytes = all_to_all_rows(&loads, ranks) * lists->row_bytes;
+    lists->routed_bytes = all_to_all_rows(&loads, ranks) * lists->row_bytes *
+                          sent_fraction(lists->shard, &routed);
     if (lists->of[TOKENS_ROUTED].items != lists->of[TOKENS_WHOLE].items)
         route_operators(lists, rows, even);
 }

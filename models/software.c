@@ -27,6 +27,7 @@ static const struct json_field FIELDS[] = {
     SOFTWARE_SWITCH(fuses_gradient_accumulation),
     SOFTWARE_SWITCH(fuses_optimizer),
     SOFTWARE_SWITCH(fuses_master_copies),
+    SOFTWARE_SWITCH(sends_once_per_node),
     {"attention_implementation", JSON_FIELD_STRING,
      offsetof(struct software, attention_implementation), JSON_OPTIONAL, 0, 0, NULL},
     {"runtime_bytes", JSON_FIELD_REAL, offsetof(struct software, runtime_bytes), JSON_SOURCED,

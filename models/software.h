@@ -30,6 +30,9 @@ struct software {
     bool
         fuses_master_copies; /* the optimizer reads gradients, and writes weights, of the compute
                                  dtype itself, without a copy of either */
+    bool
+        sends_once_per_node; /* a token for several experts of a node crosses to it once, and is
+                                 copied there (DeepEP) */
     const char *attention_implementation; /* NULL: the device's default */
     double runtime_bytes;                 /* driver context, libraries, collective channels */
     double fragmentation_fraction;        /* of what is allocated, lost between blocks */

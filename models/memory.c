@@ -15,6 +15,7 @@ struct ledger {
     struct arena *arena;
     struct shard shard;
     struct shard_block blocks[BLOCK_COUNT]; /* of the ranks whose experts are busiest */
+    const struct shard_tensors *tensors;    /* of each stage; where they are asked for */
     int64_t stage;
 };
 
@@ -295,7 +296,7 @@ memory_of_stage(const struct ledger *ledger)
 {
     const struct software *software = ledger->shard.workload.software;
     const struct placement *placement = &ledger->shard.placement;
-    struct shard_tensors tensors = shard_tensors(&ledger->shard, ledger->stage, ledger->arena);
+    struct shard_tensors tensors = ledger->tensors[ledger->stage];
     struct memory memory = {.runtime = software->runtime_bytes,
                             .capacity = ledger->inputs->cluster->device->hbm_bytes,
                             .stage = ledger->stage,
@@ -317,6 +318,7 @@ memory_of_stages(const struct step_inputs *inputs, struct arena *arena)
     struct ledger ledger = ledger_new(inputs, arena);
     int64_t stages = inputs->workload.plan->pipeline;
     struct memory *memories = arena_alloc(arena, (size_t)stages, sizeof *memories);
+    ledger.tensors = shard_tensors(&ledger.shard, arena);
     for (ledger.stage = 0; ledger.stage < stages; ledger.stage++)
         memories[ledger.stage] = memory_of_stage(&ledger);
     return memories;

@@ -57,9 +57,14 @@ const struct priced_block *pricing_block(const struct pricing *pricing,
                                          const struct shard *shard, enum block block,
                                          int64_t expert_place);
 
-/* The optimizer's work of every stage and data rank: fills the program's shares, data_ranks and
+/* The same list with kernels merged that nothing comes between: a step of very many microbatches
+ * then has some five times fewer items, and a kernel beside an exchange shares with it what the
+ * mean kernel of its run takes. */
+struct priced_list pricing_merge(const struct pricing *pricing, const struct priced_list *list);
+
+/* The optimizer's work of every stage and data rank on its tensors: fills the program's shares, data_ranks and
  * owners_max (0 before), and the slowest_rank of its kinds. */
-bool pricing_shares(const struct pricing *pricing, const struct shard *shard,
+bool pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
                     struct program *program, struct rank_program *kinds);
 
 #endif

@@ -10,6 +10,8 @@ struct matrix_prices {
     int64_t rows[SIZES_MAX], columns[SIZES_MAX];
     const struct step_work *works[SIZES_MAX];
     int count;
+    const struct optimizer_share *last; /* the share priced before, and its prices */
+    const struct step_work **last_out;
 };
 
 static const struct step_work *
@@ -210,11 +212,10 @@ price_copies(const struct pricing *pricing, const struct optimizer_share *share,
  * writes master and weight (two passes over memory, arXiv 2511.17127 section V). Each pass is one
  * kernel over all tensors, or one a tensor. Launches are of what follows the clipping: momentum,
  * AdamW, Newton-Schulz, update. */
-static bool
-price_share(const struct pricing *pricing, struct matrix_prices *prices,
-            const struct owner *owner, const struct step_work **out)
+static void
+price_passes(const struct pricing *pricing, const struct optimizer_share *share,
+             const struct step_work **out)
 {
-    const struct optimizer_share *share = owner->share;
     const struct workload *workload = &pricing->inputs->workload;
     double fp32 = dtype_bytes(DTYPE_FP32), narrow = dtype_bytes(workload->plan->compute_dtype);
     double gradient = dtype_bytes(workload->plan->gradient_dtype);
@@ -236,10 +237,39 @@ price_share(const struct pricing *pricing, struct matrix_prices *prices,
     out[SHARE_LAUNCHES] = pricing_host(pricing, 2 * launches + adamw_launches +
                                                     newton_schulz_launches(pricing, share));
     out[SHARE_MOMENTUM] = pricing_pass(pricing, &momentum);
-    out[SHARE_EXCHANGE] = price_exchange(pricing, owner);
     out[SHARE_ADAMW] = price_adamw(pricing, share);
-    out[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, share);
     out[SHARE_UPDATE] = pricing_pass(pricing, &update);
+}
+
+static bool
+has_same_matrices(const struct optimizer_share *a, const struct optimizer_share *b)
+{
+    bool is_same = a->matrix_sizes == b->matrix_sizes;
+    for (int i = 0; i < a->matrix_sizes && is_same; i++)
+        is_same = a->matrices[i].rows == b->matrices[i].rows &&
+                  a->matrices[i].columns == b->matrices[i].columns &&
+                  a->matrices[i].count == b->matrices[i].count;
+    return is_same;
+}
+
+/* Neighbours mostly have as much to do: then they have the same prices. */
+static bool
+price_share(const struct pricing *pricing, struct matrix_prices *prices,
+            const struct owner *owner, const struct step_work **out)
+{
+    const struct optimizer_share *share = owner->share, *last = prices->last;
+    bool has_same = last && has_same_matrices(share, last);
+    if (has_same && last->muon_parameters == share->muon_parameters &&
+        last->adamw_parameters == share->adamw_parameters && last->tensors == share->tensors)
+        for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
+            out[stage] = prices->last_out[stage];
+    else
+        price_passes(pricing, share, out);
+    out[SHARE_EXCHANGE] = price_exchange(pricing, owner);
+    out[SHARE_NEWTON_SCHULZ] = has_same ? prices->last_out[SHARE_NEWTON_SCHULZ]
+                                        : price_newton_schulz(pricing, prices, share);
+    prices->last = share;
+    prices->last_out = out;
     for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
         if (!out[stage])
             return false;
@@ -289,19 +319,17 @@ data_rank(const struct placement *placement, int64_t stage, int64_t index)
 
 /* Shares of the data ranks of a stage, and how many elements of experts each gathers. */
 static const struct optimizer_share *
-stage_shares(const struct pricing *pricing, const struct shard *shard, int64_t stage,
-             int64_t *gathered_experts)
+stage_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
+             const struct placement *placement, int64_t stage, int64_t *gathered_experts)
 {
     struct arena *arena = pricing->arena;
-    const struct placement *placement = &shard->placement;
-    const struct plan *plan = shard->workload.plan;
+    const struct plan *plan = pricing->inputs->workload.plan;
     int64_t count = placement->data * placement->context;
-    struct shard_tensors tensors = shard_tensors(shard, stage, arena);
-    const struct optimizer_share *dense = optimizer_shares(&tensors.dense, plan, count, arena);
-    if (tensors.experts.count == 0)
+    const struct optimizer_share *dense = optimizer_shares(&tensors->dense, plan, count, arena);
+    if (tensors->experts.count == 0)
         return dense;
     const struct optimizer_share *experts =
-        optimizer_shares(&tensors.experts, plan, placement->expert_data, arena);
+        optimizer_shares(&tensors->experts, plan, placement->expert_data, arena);
     struct optimizer_share *both = arena_alloc(arena, (size_t)count, sizeof *both);
     *gathered_experts = experts->gathered_elements;
     for (int64_t i = 0; i < count; i++) {
@@ -330,10 +358,10 @@ find_slowest(const struct program *program, struct rank_program *kinds)
 }
 
 bool
-pricing_shares(const struct pricing *pricing, const struct shard *shard,
+pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
                struct program *program, struct rank_program *kinds)
 {
-    const struct placement *placement = &shard->placement;
+    const struct placement *placement = &program->placement;
     struct matrix_prices prices = {.count = 0};
     program->data_ranks = placement->data * placement->context;
     const struct step_work *(*works)[SHARE_STAGE_COUNT] = arena_alloc(
@@ -342,7 +370,7 @@ pricing_shares(const struct pricing *pricing, const struct shard *shard,
     for (int64_t stage = 0; stage < placement->pipeline; stage++) {
         int64_t gathered_experts = 0;
         const struct optimizer_share *shares =
-            stage_shares(pricing, shard, stage, &gathered_experts);
+            stage_shares(pricing, &tensors[stage], placement, stage, &gathered_experts);
         for (int64_t i = 0; i < program->data_ranks; i++) {
             struct owner owner = {&shares[i],
                                   data_rank(placement, stage, i),

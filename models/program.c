@@ -88,6 +88,38 @@ count_places(const struct shard *shard, struct arena *arena)
     return 1;
 }
 
+/* Kernels of a step on all kinds of rank, about: as if every layer were the model's last one. */
+static bool
+has_too_many_kernels(const struct program_builder *builder, int64_t places)
+{
+    const struct arch *arch = builder->shard.workload.arch;
+    const struct priced_block *(*blocks)[BLOCK_COUNT] = builder->blocks;
+    const enum block of_layer[] = {operators_attention_block(arch, arch->layers - 1),
+                                   operators_feed_forward_block(arch, arch->layers - 1)};
+    int64_t kernels = 0;
+    for (int i = 0; i < 2; i++)
+        kernels += blocks[0][of_layer[i]]->passes[PASS_FORWARD].count +
+                   blocks[0][of_layer[i]]->passes[PASS_BACKWARD].count;
+    return kernels * arch->layers * builder->shape.microbatches * places > PROGRAM_KERNELS_MAX;
+}
+
+static void
+merge_blocks(struct program_builder *builder, int64_t places)
+{
+    struct arena *arena = builder->pricing.arena;
+    const struct priced_block *(*merged)[BLOCK_COUNT] =
+        arena_alloc(arena, (size_t)places, sizeof *merged);
+    for (int64_t place = 0; place < places; place++)
+        for (int block = 0; block < BLOCK_COUNT; block++) {
+            struct priced_block *out = arena_alloc(arena, 1, sizeof *out);
+            for (int pass = 0; pass < PASS_KINDS; pass++)
+                out->passes[pass] = pricing_merge(&builder->pricing,
+                                                  &builder->blocks[place][block]->passes[pass]);
+            merged[place][block] = out;
+        }
+    builder->blocks = merged;
+}
+
 static bool
 price_blocks(struct program_builder *builder, int64_t places)
 {
@@ -105,6 +137,10 @@ price_blocks(struct program_builder *builder, int64_t places)
         }
     }
     builder->blocks = blocks;
+    enum step_detail detail = pricing->inputs->detail;
+    if (detail == DETAIL_BLOCKS ||
+        (detail == DETAIL_AUTO && has_too_many_kernels(builder, places)))
+        merge_blocks(builder, places);
     return true;
 }
 
@@ -168,20 +204,41 @@ find_last_weights(struct program_builder *builder)
     }
 }
 
+/* Room for every pass's kernels, exchanges, launches and transfer, and some for the optimizer: a
+ * guess that spares copies. */
+static size_t
+guess_items(const struct program_builder *builder)
+{
+    const struct priced_block *(*blocks)[BLOCK_COUNT] = builder->blocks;
+    size_t items = 64 + 2 * (size_t)builder->units;
+    for (int64_t i = 0; i < builder->schedule->count; i++) {
+        const struct schedule_step *step = &builder->schedule->steps[i];
+        const struct unit_span *span = &builder->spans[step->chunk];
+        for (int64_t j = 0; j < span->block_count; j++)
+            items += 1 + (size_t)blocks[builder->kind->expert_place][span->blocks[j].block]
+                             ->passes[step->pass]
+                             .count;
+        items++;
+    }
+    return items;
+}
+
 static bool
 build_kind(struct program_builder *builder, struct rank_program *kind)
 {
     size_t passes = (size_t)(builder->shape.chunks * builder->shape.microbatches);
     builder->kind = kind;
     builder->schedule = &builder->schedules[kind->stage];
-    builder->items = NULL;
-    builder->count = builder->capacity = 0;
     builder->last_compute = STEP_NONE;
     for (int direction = 0; direction < 2; direction++)
         builder->made[direction] =
             arena_alloc(builder->pricing.arena, passes, sizeof *builder->made[direction]);
     make_spans(builder);
     find_last_weights(builder);
+    builder->count = 0;
+    builder->capacity = guess_items(builder);
+    builder->items =
+        arena_alloc(builder->pricing.arena, builder->capacity, sizeof *builder->items);
     if (!price_transfers(builder))
         return false;
     builder->next = (struct step_item){.layer = STEP_NONE, .microbatch = 0};
@@ -292,11 +349,12 @@ program_of(const struct step_inputs *inputs, struct arena *arena, struct error_l
     program->expert_places = count_places(&builder.shard, arena);
     program->kind_count = plan->pipeline * program->expert_places;
     builder.schedules = schedule_all(&builder.shape, arena);
+    builder.tensors = shard_tensors(&builder.shard, arena);
     struct rank_program *kinds = arena_alloc(arena, (size_t)program->kind_count, sizeof *kinds);
     program->kinds = kinds;
     if (!price_blocks(&builder, program->expert_places) ||
         !build_kinds(&builder, program, kinds) ||
-        !pricing_shares(&builder.pricing, &builder.shard, program, kinds))
+        !pricing_shares(&builder.pricing, builder.tensors, program, kinds))
         return NULL;
     if (errors->count != faults_before)
         return NULL;

@@ -47,6 +47,8 @@ struct step_work {
     const struct kernel_cost *kernel_cost;
     const struct collective *collective;
     const struct collective_cost *collective_cost;
+    const struct step_work *const *parts; /* of kernels run as one; each counts for its class */
+    int64_t part_count;
 };
 
 /* Work of the optimizer that each rank has its own amount of, in the order it runs: the exchange
@@ -101,11 +103,17 @@ struct program {
     int64_t owners_max;   /* ranks that the most divided matrix lies on */
 };
 
+/* Whether each kernel is an item of its own, or those of a block that nothing comes between are one
+ * together: by itself as long as there are fewer than PROGRAM_KERNELS_MAX of them. */
+enum step_detail { DETAIL_AUTO, DETAIL_KERNELS, DETAIL_BLOCKS };
+enum { PROGRAM_KERNELS_MAX = 1 << 17 };
+
 /* What a step is made of, checked to go together. */
 struct step_inputs {
     struct workload workload;
     const struct cluster *cluster;
     const struct tensor_list *tensors;
+    enum step_detail detail;
 };
 
 struct shard step_inputs_shard(const struct step_inputs *inputs);

@@ -55,6 +55,7 @@ struct program_builder {
     struct shard shard;
     struct schedule_shape shape;
     const struct schedule *schedules;                  /* of each stage */
+    const struct shard_tensors *tensors;               /* of each stage */
     const struct priced_block *(*blocks)[BLOCK_COUNT]; /* by place of the experts */
 
     /* of the kind that is being built */

@@ -79,8 +79,7 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
 void
 program_make_buckets(struct program_builder *builder)
 {
-    struct shard_tensors tensors =
-        shard_tensors(&builder->shard, builder->kind->stage, builder->pricing.arena);
+    struct shard_tensors tensors = builder->tensors[builder->kind->stage];
     builder->buckets[BUCKETS_DENSE] = make_buckets(builder, &tensors.dense, PEERS_DATA);
     builder->buckets[BUCKETS_EXPERTS] =
         make_buckets(builder, &tensors.experts, PEERS_EXPERT_DATA);

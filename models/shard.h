@@ -76,10 +76,9 @@ struct shard_tensors {
     struct tensor_list dense, experts;
 };
 
-/* Of the stage: its chunks, the embedding in front of the first layer, the head behind the last.
+/* Of every stage: its chunks, the embedding in front of the first layer, the head behind the last.
  * Tied, the head's copy of the embedding too where that is on another stage. */
-struct shard_tensors shard_tensors(const struct shard *shard, int64_t stage,
-                                   struct arena *arena);
+const struct shard_tensors *shard_tensors(const struct shard *shard, struct arena *arena);
 
 /* Chunks of layers on a stage: first and count of each, and whether the model begins or ends
  * there. */

@@ -16,18 +16,21 @@ shard_chunk(const struct shard *shard, int64_t stage, int64_t chunk)
 /* What a stage holds: its layers, and the two ends. */
 struct holding {
     const struct shard *shard;
-    int64_t stage;
+    const struct shard_chunk *chunks;
+    int64_t chunk_count;
     bool has_embedding, has_head;
 };
 
 static struct holding
-holding_of(const struct shard *shard, int64_t stage)
+holding_of(const struct shard *shard, int64_t stage, struct arena *arena)
 {
-    struct holding holding = {shard, stage, false, false};
-    for (int64_t chunk = 0; chunk < plan_chunks(shard->workload.plan); chunk++) {
-        struct shard_chunk one = shard_chunk(shard, stage, chunk);
-        holding.has_embedding = holding.has_embedding || one.has_embedding;
-        holding.has_head = holding.has_head || one.has_head;
+    int64_t count = plan_chunks(shard->workload.plan);
+    struct shard_chunk *chunks = arena_alloc(arena, (size_t)count, sizeof *chunks);
+    struct holding holding = {.shard = shard, .chunks = chunks, .chunk_count = count};
+    for (int64_t chunk = 0; chunk < count; chunk++) {
+        chunks[chunk] = shard_chunk(shard, stage, chunk);
+        holding.has_embedding = holding.has_embedding || chunks[chunk].has_embedding;
+        holding.has_head = holding.has_head || chunks[chunk].has_head;
     }
     return holding;
 }
@@ -35,9 +38,8 @@ holding_of(const struct shard *shard, int64_t stage)
 static bool
 holds_layer(const struct holding *holding, int64_t layer)
 {
-    const struct shard *shard = holding->shard;
-    for (int64_t chunk = 0; chunk < plan_chunks(shard->workload.plan); chunk++) {
-        struct layer_span span = shard_chunk(shard, holding->stage, chunk).layers;
+    for (int64_t chunk = 0; chunk < holding->chunk_count; chunk++) {
+        struct layer_span span = holding->chunks[chunk].layers;
         if (layer >= span.first && layer < span.first + span.count)
             return true;
     }
@@ -56,25 +58,42 @@ holds(const struct holding *holding, const struct tensor *tensor)
     return holding->has_head;
 }
 
-struct shard_tensors
-shard_tensors(const struct shard *shard, int64_t stage, struct arena *arena)
+/* The stage's part of both lists, which hold the same tensors in the same order. */
+static struct shard_tensors
+take_held(const struct holding *holding, const struct tensor_list *dense,
+          const struct tensor_list *routed, struct arena *arena)
 {
-    const struct placement *placement = &shard->placement;
-    struct tensor_list dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
-    struct tensor_list routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
-    struct holding holding = holding_of(shard, stage);
-    struct tensor *kept[2];
-    struct tensor_list out[2] = {{NULL, 0}, {NULL, 0}};
-    for (int i = 0; i < 2; i++)
-        out[i].items = kept[i] = arena_alloc(arena, (size_t)dense.count, sizeof *kept[i]);
+    const struct placement *placement = &holding->shard->placement;
     bool is_one_group = placement->expert_tensor == placement->tensor &&
                         placement->expert == 1 && placement->context == 1;
-    for (int64_t i = 0; i < dense.count; i++) {
-        bool is_expert = dense.items[i].part == PART_EXPERT;
-        const struct tensor *tensor = is_expert ? &routed.items[i] : &dense.items[i];
+    struct tensor *kept[2];
+    struct tensor_list out[2] = {{NULL, 0}, {NULL, 0}};
+    int64_t counts[2] = {0};
+    for (int64_t i = 0; i < dense->count; i++)
+        if (holds(holding, &dense->items[i]))
+            counts[dense->items[i].part == PART_EXPERT && !is_one_group]++;
+    for (int i = 0; i < 2; i++)
+        out[i].items = kept[i] = arena_alloc(arena, (size_t)counts[i], sizeof *kept[i]);
+    for (int64_t i = 0; i < dense->count; i++) {
+        bool is_expert = dense->items[i].part == PART_EXPERT;
+        const struct tensor *tensor = is_expert ? &routed->items[i] : &dense->items[i];
         int list = is_expert && !is_one_group;
-        if (holds(&holding, tensor))
+        if (holds(holding, tensor))
             kept[list][out[list].count++] = *tensor;
     }
     return (struct shard_tensors){.dense = out[0], .experts = out[1]};
+}
+
+const struct shard_tensors *
+shard_tensors(const struct shard *shard, struct arena *arena)
+{
+    int64_t stages = shard->placement.pipeline;
+    struct tensor_list dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
+    struct tensor_list routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
+    struct shard_tensors *all = arena_alloc(arena, (size_t)stages, sizeof *all);
+    for (int64_t stage = 0; stage < stages; stage++) {
+        struct holding holding = holding_of(shard, stage, arena);
+        all[stage] = take_held(&holding, &dense, &routed, arena);
+    }
+    return all;
 }

@@ -85,6 +85,18 @@ sigma_group(const struct step_work *work)
     return KERNEL_NEWTON_SCHULZ; /* a rank's matrices are one piece of work without a kernel */
 }
 
+/* What a piece of work that took so long, or its parts, add to their groups. */
+static void
+add_sigma(const struct step_work *work, double seconds_s, double *sums_s)
+{
+    double ratio = work->work_s > 0 ? seconds_s / work->work_s : 0;
+    if (!work->parts)
+        sums_s[sigma_group(work)] += work->relative_sigma * seconds_s;
+    for (int64_t i = 0; i < work->part_count; i++)
+        sums_s[sigma_group(work->parts[i])] +=
+            work->parts[i]->relative_sigma * work->parts[i]->work_s * ratio;
+}
+
 /* The step moves with what lies on the chain of tasks that decides its end, and with that alone. */
 static double
 chain_sigma_s(const struct step *step, struct arena *arena)
@@ -95,9 +107,8 @@ chain_sigma_s(const struct step *step, struct arena *arena)
     double sums_s[SIGMA_GROUPS] = {0};
     for (size_t i = 0; i < length; i++) {
         const struct trace_entry *entry = &step->trace->entries[chain[i]];
-        const struct step_work *work = step_work_of(step, chain[i]);
-        sums_s[sigma_group(work)] +=
-            work->relative_sigma * units_s_from_ps(entry->end_ps - entry->start_ps);
+        add_sigma(step_work_of(step, chain[i]),
+                  units_s_from_ps(entry->end_ps - entry->start_ps), sums_s);
     }
     double variance = 0;
     for (size_t i = 0; i < SIGMA_GROUPS; i++)
@@ -137,6 +148,32 @@ last_own_task(const struct step *step)
     return last;
 }
 
+static void
+count_cost(struct step *step, const struct step_work *work)
+{
+    if (!work->kernel_cost)
+        return;
+    step->class_flop[work->spent_on] += work->kernel_cost->flop;
+    step->class_bytes[work->spent_on] += work->kernel_cost->hbm_bytes;
+}
+
+/* Each part for its class; what rounding leaves, for that of the whole. */
+static void
+count_parts_of(struct step *step, const struct step_work *work, int64_t own_ps)
+{
+    int64_t left_ps = own_ps;
+    for (int64_t i = 0; i < work->part_count; i++) {
+        const struct step_work *part = work->parts[i];
+        double share = work->work_s > 0 ? part->work_s / work->work_s : 0;
+        int64_t part_ps = (int64_t)((double)own_ps * share);
+        part_ps = part_ps < left_ps ? part_ps : left_ps;
+        step->class_ps[part->spent_on] += part_ps;
+        left_ps -= part_ps;
+        count_cost(step, part);
+    }
+    step->class_ps[work->spent_on] += left_ps;
+}
+
 /* A kernel counts for its class as long as it takes alone, the rest is what running beside
  * collectives costs. */
 static void
@@ -147,11 +184,8 @@ count_kernel(struct step *step, uint32_t task)
     int64_t whole_ps = entry->end_ps - entry->start_ps;
     int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
     int64_t own_ps = alone_ps < whole_ps ? alone_ps : whole_ps;
-    step->class_ps[work->spent_on] += own_ps;
-    if (work->kernel_cost) {
-        step->class_flop[work->spent_on] += work->kernel_cost->flop;
-        step->class_bytes[work->spent_on] += work->kernel_cost->hbm_bytes;
-    }
+    count_parts_of(step, work, own_ps);
+    count_cost(step, work);
     step->class_ps[CLASS_OVERLAP] += whole_ps - own_ps;
 }
 

@@ -30,8 +30,8 @@ START_TEST(depthwise_is_a_stream)
 }
 END_TEST
 
-/* Four groups of 100 channels: four products of 400 x 100 from depth 200, 16 tiles of 4 us in four
- * rounds, and the launch. Backward forms two. */
+/* Four groups of 100 channels: four products of 400 x 100 from depth 200, 16 tiles of 4 us in
+ * four rounds, and the launch. Backward forms two. */
 START_TEST(wide_groups_are_products)
 {
     struct device device = plain_device();

@@ -28,6 +28,11 @@
 #define FIELD_SECONDS(name, type_of, member)                                                   \
     FIELD_NUMBER(name, type_of, member, 0, SECONDS_MAXIMUM)
 #define FIELD_FRACTION(name, type_of, member) FIELD_NUMBER(name, type_of, member, 1e-4, 1)
+#define FIELD_NUMBER_IF_ANY(name, type_of, member, least, most)                                \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_REAL, .offset = offsetof(struct type_of, member),    \
+        .flags = JSON_SOURCED | JSON_OPTIONAL, .minimum = (least), .maximum = (most)           \
+    }
 #define FIELD_VALUE(name, type_of, member)                                                     \
     {                                                                                          \
         .key = (name), .type = JSON_FIELD_VALUE, .offset = offsetof(struct type_of, member)    \
@@ -85,9 +90,11 @@ static const struct json_field memory_fields[] = {
     FIELD_RATE("unit_bytes_per_s", device_memory, unit_bytes_per_s),
     FIELD_RATE("hbm_read_bytes_per_s", device_memory, hbm_read_bytes_per_s),
     FIELD_RATE("hbm_write_bytes_per_s", device_memory, hbm_write_bytes_per_s),
-    FIELD_FRACTION("mixed_fraction", device_memory, mixed_fraction),
-    FIELD_NUMBER("wave_bytes", device_memory, wave_bytes, 1, BYTES_MAXIMUM),
-    FIELD_NUMBER("half_occupancy", device_memory, half_occupancy, 1e-3, 1e3),
+    FIELD_NUMBER("mixed_fraction", device_memory, mixed_fraction, 0.1, 2),
+    FIELD_SECONDS("latency_s", device_memory, latency_s),
+    FIELD_NUMBER("warm_bytes", device_memory, warm_bytes, 0, BYTES_MAXIMUM),
+    FIELD_NUMBER("reread_bytes", device_memory, reread_bytes, 1, BYTES_MAXIMUM),
+    FIELD_NUMBER("row_overlap_exponent", device_memory, row_overlap_exponent, 1, 100),
 };
 
 struct gemm_reading {
@@ -168,6 +175,16 @@ static const struct json_field pass_fields[] = {
 static const struct json_field stream_fields[] = {
     FIELD_SECONDS("fixed_s", device_stream, fixed_s),
     FIELD_FRACTION("bandwidth_fraction", device_stream, bandwidth_fraction),
+    FIELD_NUMBER_IF_ANY("row_s", device_stream, row_s, 0, SECONDS_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("element_s", device_stream, element_s, 0, SECONDS_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("wide_element_s", device_stream, wide_element_s, 0, SECONDS_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("lone_fraction", device_stream, lone_fraction, 1e-4, 1),
+    FIELD_NUMBER_IF_ANY("sum_row_s", device_stream, sum_row_s, 0, SECONDS_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("elements_per_s", device_stream, elements_per_s, RATE_MINIMUM,
+                        RATE_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("wide_elements_per_s", device_stream, wide_elements_per_s, RATE_MINIMUM,
+                        RATE_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("isolated_call_s", device_stream, isolated_call_s, 0, SECONDS_MAXIMUM),
     FIELD_FRACTION("relative_sigma", device_stream, relative_sigma),
 };
 
@@ -312,33 +329,50 @@ read_attention(const struct json *list, struct device *device, struct error_list
     return is_right;
 }
 
-/* The kinds priced by hw/memory_cost.c; the others have sections of their own. */
-static bool
-is_stream(enum kernel_kind kind)
-{
-    return kind >= KERNEL_ELEMENTWISE && kind != KERNEL_NEWTON_SCHULZ;
-}
+/* Keys of the section: a kind, and what its backward pass is called where it has one of its own. */
+struct stream_key {
+    const char *name;
+    enum kernel_kind kind;
+    enum direction direction;
+};
+static const struct stream_key stream_keys[] = {
+    {"elementwise", KERNEL_ELEMENTWISE, DIRECTION_FORWARD},
+    {"rms_norm", KERNEL_RMS_NORM, DIRECTION_FORWARD},
+    {"rms_norm_backward", KERNEL_RMS_NORM, DIRECTION_BACKWARD},
+    {"softmax", KERNEL_SOFTMAX, DIRECTION_FORWARD},
+    {"softmax_backward", KERNEL_SOFTMAX, DIRECTION_BACKWARD},
+    {"gather", KERNEL_GATHER, DIRECTION_FORWARD},
+    {"scatter_add", KERNEL_SCATTER_ADD, DIRECTION_FORWARD},
+    {"transpose", KERNEL_TRANSPOSE, DIRECTION_FORWARD},
+    {"top_k", KERNEL_TOP_K, DIRECTION_FORWARD},
+    {"cross_entropy", KERNEL_CROSS_ENTROPY, DIRECTION_FORWARD},
+    {"cross_entropy_backward", KERNEL_CROSS_ENTROPY, DIRECTION_BACKWARD},
+    {"convolution", KERNEL_CONVOLUTION, DIRECTION_FORWARD},
+    {"convolution_backward", KERNEL_CONVOLUTION, DIRECTION_BACKWARD},
+    {"adamw", KERNEL_ADAMW, DIRECTION_FORWARD},
+    {"copy", KERNEL_COPY, DIRECTION_FORWARD},
+};
+enum { STREAM_KEY_COUNT = sizeof stream_keys / sizeof stream_keys[0] };
 
 /* {"elementwise": {...}, ...}: each kind that streams. */
 static bool
 read_streams(const struct json *object, struct device *device, struct error_list *errors)
 {
-    struct json_field fields[KERNEL_KIND_COUNT];
-    const struct json *sections[KERNEL_KIND_COUNT] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < KERNEL_KIND_COUNT; i++) {
-        if (is_stream((enum kernel_kind)i))
-            fields[count++] = (struct json_field){.key = kernel_kind_name((enum kernel_kind)i),
-                                                  .type = JSON_FIELD_VALUE,
-                                                  .offset = i * sizeof sections[0]};
-    }
+    struct json_field fields[STREAM_KEY_COUNT];
+    const struct json *sections[STREAM_KEY_COUNT] = {NULL};
+    for (size_t i = 0; i < STREAM_KEY_COUNT; i++)
+        fields[i] = (struct json_field){.key = stream_keys[i].name,
+                                        .type = JSON_FIELD_VALUE,
+                                        .offset = i * sizeof sections[0]};
     struct json_object_type type = {
-        .noun = "the streams", .fields = fields, .field_count = count};
+        .noun = "the streams", .fields = fields, .field_count = STREAM_KEY_COUNT};
     struct json_object_type stream = TYPE("a stream", stream_fields);
     bool is_right = json_read_object(object, &type, sections, errors);
-    for (size_t i = 0; i < KERNEL_KIND_COUNT; i++) {
+    for (size_t i = 0; i < STREAM_KEY_COUNT; i++) {
+        const struct stream_key *key = &stream_keys[i];
         if (sections[i])
-            is_right &= json_read_object(sections[i], &stream, &device->streams[i], errors);
+            is_right &= json_read_object(sections[i], &stream,
+                                         &device->streams[key->kind][key->direction], errors);
     }
     return is_right;
 }

@@ -21,12 +21,12 @@ struct device_memory {
     /* One stream alone on a device full of threads. */
     double hbm_read_bytes_per_s;
     double hbm_write_bytes_per_s;
-    double mixed_fraction; /* of that, while reads and writes alternate */
-
-    /* Bytes that a full device works on at once; a kernel of fewer leaves it partly empty, and
-     * reaches (1 + h) o / (o + h) of the bandwidth at occupancy o. */
-    double wave_bytes;
-    double half_occupancy; /* h */
+    double mixed_fraction; /* of what both would take one after the other, side by side */
+    double latency_s;      /* from the first request to HBM until its bytes are there */
+    double warm_bytes;   /* a kernel of fewer finds them in L2, where the last one left them */
+    double reread_bytes; /* rows in flight that L2 holds for a second pass over them */
+    /* rows^p + bytes^p = time^p: how waiting of rows and moving of bytes overlap. */
+    double row_overlap_exponent;
 };
 
 /* A macro-tile of a matrix library: one workgroup's part of the result, and how deep a slab of A
@@ -102,10 +102,19 @@ struct device_attention {
     struct device_attention_pass passes[2]; /* by enum direction */
 };
 
-/* A kernel that streams: how near it comes to the device's bandwidth. */
+/* One direction of a kernel that streams: how near it comes to the device's bandwidth, and what
+ * else it waits for. 0 where it does not. */
 struct device_stream {
     double fixed_s; /* from launch to end with nothing to move */
     double bandwidth_fraction;
+    double row_s;          /* from a row's first load to its last store, without its width */
+    double element_s;      /* what each element of the row adds to that */
+    double wide_element_s; /* the same where a whole workgroup shares the row */
+    double lone_fraction;  /* of its rate that a unit reaches with one such workgroup */
+    double sum_row_s;      /* a row's part of a sum over all rows, whole device */
+    double elements_per_s; /* whole device, of up to two bytes each ... */
+    double wide_elements_per_s; /* ... and of more */
+    double isolated_call_s;     /* the host's part when nothing was enqueued ahead */
     double relative_sigma;
 };
 
@@ -127,7 +136,8 @@ struct device {
     /* The first is the default. */
     struct device_attention attention[DEVICE_IMPLEMENTATIONS_MAX];
     int64_t attention_count;
-    struct device_stream streams[KERNEL_KIND_COUNT]; /* of the kinds that stream */
+    struct device_stream streams[KERNEL_KIND_COUNT][2]; /* of the kinds that stream, by enum
+                                                           direction */
     struct device_element_rate element_rates[DEVICE_ELEMENT_RATES_MAX];
     int64_t element_rate_count;
     double host_bytes_per_s; /* between HBM and the host's memory, one way */

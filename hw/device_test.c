@@ -46,7 +46,7 @@ START_TEST(every_shipped_device_is_read)
     ck_assert_int_eq(device->is_fitted, _i < 2);
     ck_assert(device->gemm.tiles.count > 0 && device->attention_count > 0);
     for (int i = KERNEL_ELEMENTWISE; i < KERNEL_KIND_COUNT; i++)
-        ck_assert(i == KERNEL_NEWTON_SCHULZ || device->streams[i].bandwidth_fraction > 0);
+        ck_assert(i == KERNEL_NEWTON_SCHULZ || device->streams[i][0].bandwidth_fraction > 0);
     arena_free(arena);
 }
 END_TEST

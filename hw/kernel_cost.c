@@ -9,6 +9,7 @@
 #include "hw/gemm_cost.h"
 #include "hw/memory_cost.h"
 #include "hw/newton_schulz_cost.h"
+#include "hw/row_cost.h"
 
 const char *
 kernel_bound_name(enum kernel_bound bound)
@@ -121,14 +122,16 @@ kernel_cost(const struct device *device, const struct kernel *kernel, struct ker
     case KERNEL_NEWTON_SCHULZ:
         newton_schulz_cost(device, kernel, cost);
         break;
-    case KERNEL_ELEMENTWISE:
     case KERNEL_RMS_NORM:
     case KERNEL_SOFTMAX:
+    case KERNEL_TOP_K:
+    case KERNEL_CROSS_ENTROPY:
+        row_cost(device, kernel, cost);
+        break;
+    case KERNEL_ELEMENTWISE:
     case KERNEL_GATHER:
     case KERNEL_SCATTER_ADD:
     case KERNEL_TRANSPOSE:
-    case KERNEL_TOP_K:
-    case KERNEL_CROSS_ENTROPY:
     case KERNEL_ADAMW:
     case KERNEL_COPY:
     case KERNEL_KIND_COUNT:

@@ -1,4 +1,5 @@
-/* On the shipped devices, are prices sane: finite, growing with the work, near published points? */
+/* On the shipped devices, are prices sane: finite, growing with the work, near published
+ * points? */
 #include "hw/kernel_cost.h"
 
 #include <math.h>
@@ -118,8 +119,8 @@ START_TEST(a_deeper_product_is_never_quicker)
 }
 END_TEST
 
-/* Primus' node-smoke test: 8192^3 in bf16 reaches 724 (short) to 765 TFLOP/s (long); stas00's MAMF
- * finder: 10240 x 15360 x 8192 reaches 668. */
+/* Primus' node-smoke test: 8192^3 in bf16 reaches 724 (short) to 765 TFLOP/s (long); stas00's
+ * MAMF finder: 10240 x 15360 x 8192 reaches 668. */
 START_TEST(mi300x_products_come_near_the_published_rates)
 {
     struct arena *arena = new_arena();
@@ -131,7 +132,8 @@ START_TEST(mi300x_products_come_near_the_published_rates)
 }
 END_TEST
 
-/* 262,272 logits of 8,192 tokens in fp32 are 8.59 GB: at 5.3 TB/s never under 1.62 ms a pass. */
+/* 262,272 logits of 8,192 tokens in fp32 are 8.59 GB: at 5.3 TB/s never under 1.62 ms a pass, of
+ * which there are four forward and five backward. */
 START_TEST(wide_vocabularies_cost_milliseconds)
 {
     struct arena *arena = new_arena();
@@ -140,8 +142,8 @@ START_TEST(wide_vocabularies_cost_milliseconds)
     double forward_s = price(device, &kernel).seconds_s;
     kernel.direction = DIRECTION_BACKWARD;
     double backward_s = price(device, &kernel).seconds_s;
-    ck_assert(forward_s > 1.62e-3 && forward_s < 5e-3);
-    ck_assert(backward_s > 3.24e-3 && backward_s < 6e-3);
+    ck_assert(forward_s > 4 * 1.62e-3 && forward_s < 10e-3);
+    ck_assert(backward_s > 5 * 1.62e-3 && backward_s < 13e-3);
     arena_free(arena);
 }
 END_TEST

@@ -1,20 +1,13 @@
 /* Kernels that stream: launch, then bytes over the bandwidth that a kernel of that size and
- * kind reaches. Operands are taken to come from HBM, as in a training step, where other kernels
- * ran in between; only what one kernel reads again itself may come from a cache. */
+ * kind reaches. A large kernel's operands come from HBM, as in a training step, where other
+ * kernels ran in between; those of a small one are where the kernel before left them, in L2. */
 #include "hw/memory_cost.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Share of the bandwidth at occupancy o, 1 at o = 1: latency over bandwidth (Little's law) with
- * queues that grow, so that half of h's bandwidth is there long before half of the threads
- * are. */
-static double
-occupancy_fraction(double occupancy, double half_occupancy)
-{
-    return (1 + half_occupancy) * occupancy / (occupancy + half_occupancy);
-}
+#include "hw/row_cost.h"
 
 double
 memory_stream_s(const struct device *device, double read_bytes, double write_bytes)
@@ -23,33 +16,20 @@ memory_stream_s(const struct device *device, double read_bytes, double write_byt
     double bytes = read_bytes + write_bytes;
     if (bytes <= 0)
         return 0;
+    if (bytes <= memory->warm_bytes)
+        return bytes / memory->l2_bytes_per_s;
     double seconds_s =
         read_bytes / memory->hbm_read_bytes_per_s + write_bytes / memory->hbm_write_bytes_per_s;
     if (read_bytes > 0 && write_bytes > 0)
         seconds_s /= memory->mixed_fraction;
-    double occupancy = fmin(1, bytes / memory->wave_bytes);
-    return seconds_s / occupancy_fraction(occupancy, memory->half_occupancy);
+    return (read_bytes > 0 ? memory->latency_s : 0) + seconds_s;
 }
 
 double
-memory_reread_bytes_per_s(const struct device *device, double footprint_bytes)
+memory_reread_hit_fraction(const struct device *device, double in_flight_bytes)
 {
-    const struct device_memory *memory = &device->memory;
-    if (footprint_bytes <= memory->l2_bytes)
-        return memory->l2_bytes_per_s;
-    if (footprint_bytes <= memory->last_level_bytes)
-        return memory->last_level_bytes_per_s;
-    return memory->hbm_read_bytes_per_s;
+    return fmin(1, fmax(0, 2 - in_flight_bytes / device->memory.reread_bytes));
 }
-
-/* One kernel's parts, each alone. */
-struct stream_parts {
-    double fixed_s;
-    double hbm_s;     /* at the device's bandwidth */
-    double reread_s;  /* of a second pass, from the level that holds it */
-    double element_s; /* of the vector units */
-    double read_bytes, write_bytes;
-};
 
 /* Compute units that are enough to draw all of HBM's bandwidth: what a streaming kernel really
  * needs of the device, though its threads wait on all. */
@@ -61,47 +41,77 @@ drawing_fraction(const struct device *device)
                        (memory->unit_bytes_per_s * (double)device->compute_units));
 }
 
-static void
-stream_cost(const struct device *device, const struct device_stream *stream,
-            const struct stream_parts *parts, struct kernel_cost *cost)
+static enum kernel_bound
+stream_bound(const struct memory_parts *parts, double work_s)
 {
-    double moving_s = (parts->hbm_s + parts->reread_s) / stream->bandwidth_fraction;
-    double work_s = fmax(moving_s, parts->element_s);
-    double seconds_s = parts->fixed_s + work_s;
-    enum kernel_bound bound = parts->reread_s > parts->hbm_s ? BOUND_CACHE : BOUND_HBM;
-    if (parts->element_s > moving_s)
-        bound = BOUND_COMPUTE;
     if (parts->fixed_s > work_s)
-        bound = BOUND_LAUNCH;
-    double computing = parts->element_s / seconds_s;
-    double bytes_s =
-        (parts->read_bytes + parts->write_bytes) / device->memory.hbm_read_bytes_per_s;
+        return BOUND_LAUNCH;
+    if (parts->rows_s > fmax(parts->moving_s, parts->element_s))
+        return BOUND_LATENCY;
+    if (parts->element_s > parts->moving_s)
+        return BOUND_COMPUTE;
+    return parts->is_warm ? BOUND_CACHE : BOUND_HBM;
+}
+
+void
+memory_parts_cost(const struct device *device, const struct device_stream *stream,
+                  const struct memory_parts *parts, struct kernel_cost *cost)
+{
+    double work_s = fmax(parts->element_s, fmax(parts->rows_s, parts->moving_s));
+    if (parts->rows_s > 0 && parts->moving_s > 0) {
+        double p = device->memory.row_overlap_exponent;
+        double rows = parts->rows_s / work_s, moving = parts->moving_s / work_s;
+        work_s = fmax(work_s, work_s * pow(pow(rows, p) + pow(moving, p), 1 / p));
+    }
+    work_s = fmax(work_s, parts->row_s) + parts->behind_s;
+    double seconds_s = stream->isolated_call_s + parts->fixed_s + work_s;
+    double bytes = parts->read_bytes + parts->write_bytes;
+    double bytes_s = bytes / device->memory.hbm_read_bytes_per_s;
     double drawing = drawing_fraction(device) * work_s / seconds_s;
     *cost = (struct kernel_cost){
         .seconds_s = seconds_s,
+        .host_s = stream->isolated_call_s,
         .relative_sigma = stream->relative_sigma,
-        .bound = bound,
-        .hbm_bytes = parts->read_bytes + parts->write_bytes,
-        .compute_fraction = fmin(1, fmax(computing, drawing)),
+        .bound = stream_bound(parts, work_s),
+        .hbm_bytes = bytes,
+        .compute_fraction = fmin(1, fmax(parts->element_s / seconds_s, drawing)),
         .hbm_fraction = fmin(1, bytes_s / seconds_s),
     };
 }
 
+/* Seconds of the device for elements that it takes one by one, whatever they weigh. */
+static double
+by_element_s(const struct device_stream *stream, enum dtype dtype, double elements)
+{
+    double rate = dtype_bytes(dtype) > 2 ? stream->wide_elements_per_s : stream->elements_per_s;
+    return rate > 0 ? elements / rate : 0;
+}
+
+struct memory_parts
+memory_parts_of(const struct device *device, const struct device_stream *stream,
+                double read_bytes, double write_bytes)
+{
+    return (struct memory_parts){.fixed_s = stream->fixed_s,
+                                 .moving_s = memory_stream_s(device, read_bytes, write_bytes) /
+                                             stream->bandwidth_fraction,
+                                 .read_bytes = read_bytes,
+                                 .write_bytes = write_bytes,
+                                 .is_warm =
+                                     read_bytes + write_bytes <= device->memory.warm_bytes};
+}
+
 void
-memory_kernel_cost(const struct device *device, enum kernel_kind kind, double read_bytes,
+memory_kernel_cost(const struct device *device, const struct kernel *kernel, double read_bytes,
                    double write_bytes, struct kernel_cost *cost)
 {
-    const struct device_stream *stream = &device->streams[kind];
-    struct stream_parts parts = {.fixed_s = stream->fixed_s,
-                                 .hbm_s = memory_stream_s(device, read_bytes, write_bytes),
-                                 .read_bytes = read_bytes,
-                                 .write_bytes = write_bytes};
-    stream_cost(device, stream, &parts, cost);
+    const struct device_stream *stream = &device->streams[kernel->kind][kernel->direction];
+    struct memory_parts parts = memory_parts_of(device, stream, read_bytes, write_bytes);
+    memory_parts_cost(device, stream, &parts, cost);
 }
 
 /* Seconds of the vector units for an operation that the device file has a rate for. */
 static double
-element_s(const struct device *device, const struct elementwise *elementwise)
+operation_s(const struct device *device, const struct elementwise *elementwise)
 {
     for (int64_t i = 0; elementwise->op && i < device->element_rate_count; i++) {
         const struct device_element_rate *rate = &device->element_rates[i];
@@ -116,68 +126,51 @@ static void
 elementwise_cost(const struct device *device, const struct elementwise *elementwise,
                  struct kernel_cost *cost)
 {
-    const struct device_stream *stream = &device->streams[KERNEL_ELEMENTWISE];
-    double launches = (double)elementwise->launches, parts_count = fmax(1, launches);
-    struct stream_parts parts = {
-        .fixed_s = launches * stream->fixed_s,
-        .hbm_s = parts_count * memory_stream_s(device, elementwise->read_bytes / parts_count,
-                                               elementwise->write_bytes / parts_count),
-        .element_s = element_s(device, elementwise),
-        .read_bytes = elementwise->read_bytes,
-        .write_bytes = elementwise->write_bytes};
-    stream_cost(device, stream, &parts, cost);
+    const struct device_stream *stream = &device->streams[KERNEL_ELEMENTWISE][0];
+    double launches = (double)elementwise->launches, count = fmax(1, launches);
+    struct memory_parts parts = memory_parts_of(device, stream, elementwise->read_bytes / count,
+                                                elementwise->write_bytes / count);
+    parts.fixed_s = launches * stream->fixed_s;
+    parts.moving_s *= count;
+    parts.read_bytes *= count;
+    parts.write_bytes *= count;
+    parts.element_s = operation_s(device, elementwise);
+    memory_parts_cost(device, stream, &parts, cost);
 }
 
-/* How often the array of rows by width is read and written. Forward of a norm or softmax: once
- * each; backward reads the incoming gradient and the saved array, writes one. A scatter_add
- * reads its sources and, to add to them, its targets. */
+/* A workgroup a row copies it to its place (PyTorch's vectorized_gather_kernel). */
 static void
-rows_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
+gather_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
-    const struct rows_by_width *rows = &kernel->rows_by_width;
-    double bytes = (double)rows->rows * (double)rows->width * dtype_bytes(kernel->dtype);
-    bool reads_two =
-        kernel->kind == KERNEL_SCATTER_ADD || kernel->direction == DIRECTION_BACKWARD;
-    memory_kernel_cost(device, kernel->kind, reads_two ? 2 * bytes : bytes, bytes, cost);
+    const struct device_stream *stream = &device->streams[KERNEL_GATHER][0];
+    double rows = (double)kernel->rows_by_width.rows;
+    double bytes = rows * (double)kernel->rows_by_width.width * dtype_bytes(kernel->dtype);
+    struct memory_parts parts = memory_parts_of(device, stream, bytes, bytes);
+    parts.rows_s = rows / row_resident_narrow(device) * stream->row_s;
+    memory_parts_cost(device, stream, &parts, cost);
 }
 
-/* Reads every score; writes k values and k 4-byte indices a row. */
-static void
-top_k_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
-{
-    const struct top_k *top_k = &kernel->top_k;
-    double rows = (double)top_k->rows, element_bytes = dtype_bytes(kernel->dtype);
-    memory_kernel_cost(device, KERNEL_TOP_K, rows * (double)top_k->experts * element_bytes,
-                       rows * (double)top_k->k * (element_bytes + sizeof(int32_t)), cost);
-}
+/* Up to so many rows PyTorch's index_add takes one after the other, each thread its own columns
+ * (Indexing.cu: indexFuncSmallIndex). */
+static const double SMALL_INDEX_ROWS = 16;
 
-/* Forward reads a row's logits for its maximum and again for the sum of exponentials; the
- * second time from the level that holds the rows in flight, one a compute unit. It writes a
- * loss and a logarithm a row. Backward reads the logits once and writes their gradient. */
+/* A scatter_add reads its sources and adds each element to its target, a read and a write that
+ * no other may come between; a transpose reads rows and writes, or writes rows and reads, each
+ * element in a sector of its own. Both come down to elements a second. */
 static void
-cross_entropy_cost(const struct device *device, const struct kernel *kernel,
-                   struct kernel_cost *cost)
+scattered_cost(const struct device *device, const struct kernel *kernel,
+               struct kernel_cost *cost)
 {
-    const struct device_stream *stream = &device->streams[KERNEL_CROSS_ENTROPY];
-    double rows = (double)kernel->cross_entropy.rows;
-    double row_bytes = (double)kernel->cross_entropy.vocab * dtype_bytes(kernel->dtype);
-    double bytes = rows * row_bytes;
-    if (kernel->direction == DIRECTION_BACKWARD) {
-        memory_kernel_cost(device, KERNEL_CROSS_ENTROPY, bytes, bytes, cost);
-        return;
-    }
-    double in_flight = row_bytes * fmin(rows, (double)device->compute_units);
-    double written = 2 * rows * dtype_bytes(DTYPE_FP32);
-    struct stream_parts parts = {.fixed_s = stream->fixed_s,
-                                 .hbm_s = memory_stream_s(device, bytes, 0) +
-                                          written / device->memory.hbm_write_bytes_per_s,
-                                 .reread_s =
-                                     bytes / memory_reread_bytes_per_s(device, in_flight),
-                                 .read_bytes = bytes,
-                                 .write_bytes = written};
-    if (in_flight > fmax(device->memory.l2_bytes, device->memory.last_level_bytes))
-        parts.read_bytes *= 2;
-    stream_cost(device, stream, &parts, cost);
+    const struct device_stream *stream = &device->streams[kernel->kind][0];
+    double elements = (double)kernel->rows_by_width.rows * (double)kernel->rows_by_width.width;
+    double bytes = elements * dtype_bytes(kernel->dtype);
+    double read_bytes = kernel->kind == KERNEL_SCATTER_ADD ? 2 * bytes : bytes;
+    struct memory_parts parts = memory_parts_of(device, stream, read_bytes, bytes);
+    parts.element_s = by_element_s(stream, kernel->dtype, elements);
+    double rows = (double)kernel->rows_by_width.rows;
+    if (kernel->kind == KERNEL_SCATTER_ADD && rows <= SMALL_INDEX_ROWS)
+        parts.element_s = fmax(parts.element_s, rows * device->memory.latency_s);
+    memory_parts_cost(device, stream, &parts, cost);
 }
 
 /* AdamW on fp32 masters: reads gradient, master and two moments, writes master and moments,
@@ -188,19 +181,19 @@ adamw_cost(const struct device *device, const struct kernel *kernel, struct kern
 {
     double parameters = (double)kernel->adamw.parameters;
     double copy_bytes = dtype_bytes(kernel->dtype) < 4 ? dtype_bytes(kernel->dtype) : 0;
-    memory_kernel_cost(device, KERNEL_ADAMW, 16 * parameters, (12 + copy_bytes) * parameters,
-                       cost);
+    memory_kernel_cost(device, kernel, 16 * parameters, (12 + copy_bytes) * parameters, cost);
 }
 
 /* Within HBM: a read and a write. To or from the host: the bytes over the host's link. */
 static void
-copy_cost(const struct device *device, const struct copy *copy, struct kernel_cost *cost)
+copy_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
+    const struct copy *copy = &kernel->copy;
     if (copy->from == COPY_HBM && copy->to == COPY_HBM) {
-        memory_kernel_cost(device, KERNEL_COPY, copy->bytes, copy->bytes, cost);
+        memory_kernel_cost(device, kernel, copy->bytes, copy->bytes, cost);
         return;
     }
-    const struct device_stream *stream = &device->streams[KERNEL_COPY];
+    const struct device_stream *stream = &device->streams[KERNEL_COPY][0];
     double link_s = copy->bytes / device->host_bytes_per_s;
     double seconds_s = stream->fixed_s + link_s;
     *cost = (struct kernel_cost){
@@ -212,6 +205,13 @@ copy_cost(const struct device *device, const struct copy *copy, struct kernel_co
     };
 }
 
+double
+memory_by_element_s(const struct device *device, const struct kernel *kernel, double elements)
+{
+    return by_element_s(&device->streams[kernel->kind][kernel->direction], kernel->dtype,
+                        elements);
+}
+
 void
 memory_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
@@ -219,25 +219,23 @@ memory_cost(const struct device *device, const struct kernel *kernel, struct ker
     case KERNEL_ELEMENTWISE:
         elementwise_cost(device, &kernel->elementwise, cost);
         return;
-    case KERNEL_RMS_NORM:
-    case KERNEL_SOFTMAX:
     case KERNEL_GATHER:
+        gather_cost(device, kernel, cost);
+        return;
     case KERNEL_SCATTER_ADD:
     case KERNEL_TRANSPOSE:
-        rows_cost(device, kernel, cost);
-        return;
-    case KERNEL_TOP_K:
-        top_k_cost(device, kernel, cost);
-        return;
-    case KERNEL_CROSS_ENTROPY:
-        cross_entropy_cost(device, kernel, cost);
+        scattered_cost(device, kernel, cost);
         return;
     case KERNEL_ADAMW:
         adamw_cost(device, kernel, cost);
         return;
     case KERNEL_COPY:
-        copy_cost(device, &kernel->copy, cost);
+        copy_cost(device, kernel, cost);
         return;
+    case KERNEL_RMS_NORM:
+    case KERNEL_SOFTMAX:
+    case KERNEL_TOP_K:
+    case KERNEL_CROSS_ENTROPY:
     case KERNEL_GEMM:
     case KERNEL_GROUPED_GEMM:
     case KERNEL_FUSED_MOE:

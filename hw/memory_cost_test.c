@@ -6,7 +6,7 @@
 
 Suite *memory_cost_suite(void);
 
-/* Reads 1e9 B/s, writes 2e9 B/s, half of that when both; full from 1,000 B on; 1 us a launch. */
+/* Reads 1e9 B/s, writes 2e9 B/s, half of that when both; 1 us a launch. */
 static struct device
 slow_device(void)
 {
@@ -14,9 +14,8 @@ slow_device(void)
     device.memory.hbm_read_bytes_per_s = 1e9;
     device.memory.hbm_write_bytes_per_s = 2e9;
     device.memory.mixed_fraction = 0.5;
-    device.memory.wave_bytes = 1000;
     for (int i = 0; i < KERNEL_KIND_COUNT; i++)
-        device.streams[i].fixed_s = 1e-6;
+        device.streams[i][DIRECTION_FORWARD].fixed_s = 1e-6;
     return device;
 }
 
@@ -38,11 +37,29 @@ START_TEST(reads_and_writes_share_the_bus)
 }
 END_TEST
 
-/* A quarter full: (1 + 1) * 0.25 / (0.25 + 1) = 0.4 of the bandwidth; 250 B in 0.25 us / 0.4. */
-START_TEST(a_small_kernel_leaves_the_device_partly_empty)
+/* Up to 1,000 B come from L2 at 1e10 B/s: 0.1 us. One more, and HBM's latency of 3 us comes
+ * before 1.001 us of reading; a write waits for nobody. */
+START_TEST(a_small_kernel_finds_its_bytes_warm)
 {
     struct device device = slow_device();
-    CHECK_NEAR(memory_stream_s(&device, 250, 0), 0.625e-6, 1e-12);
+    device.memory.warm_bytes = 1000;
+    device.memory.l2_bytes_per_s = 1e10;
+    device.memory.latency_s = 3e-6;
+    CHECK_NEAR(memory_stream_s(&device, 1000, 0), 0.1e-6, 1e-12);
+    CHECK_NEAR(memory_stream_s(&device, 1001, 0), 4.001e-6, 1e-12);
+    CHECK_NEAR(memory_stream_s(&device, 0, 2000), 1e-6, 1e-12);
+}
+END_TEST
+
+/* L2 keeps 1,000 B for second passes: all of 1,000, half of 1,500, nothing of 2,000. */
+START_TEST(a_second_pass_misses_what_l2_cannot_keep)
+{
+    struct device device = slow_device();
+    device.memory.reread_bytes = 1000;
+    CHECK_NEAR(memory_reread_hit_fraction(&device, 500), 1, 1e-12);
+    CHECK_NEAR(memory_reread_hit_fraction(&device, 1000), 1, 1e-12);
+    CHECK_NEAR(memory_reread_hit_fraction(&device, 1500), 0.5, 1e-12);
+    ck_assert(memory_reread_hit_fraction(&device, 2000) == 0);
 }
 END_TEST
 
@@ -94,7 +111,6 @@ reading(double bytes)
 START_TEST(the_launch_is_the_bound_while_it_takes_the_longer_part)
 {
     struct device device = slow_device();
-    device.memory.wave_bytes = 1;
     struct kernel less = reading(900), more = reading(1100);
     ck_assert_int_eq(price(&device, &less).bound, BOUND_LAUNCH);
     ck_assert_int_eq(price(&device, &more).bound, BOUND_HBM);
@@ -117,16 +133,46 @@ START_TEST(a_stream_holds_the_units_that_draw_or_compute)
 }
 END_TEST
 
-/* 10 rows of 100 bf16: 2,000 B. Backward reads two arrays. */
-START_TEST(backward_reads_twice_what_forward_reads)
+/* 8,192 rows of one bf16. Four units of 16 rows each hold 64 at a time: 128 rounds of 1 us,
+ * beside 16,384 B in and out: the root of both squares. */
+START_TEST(narrow_rows_are_gathered_by_rounds)
 {
     struct device device = slow_device();
     struct kernel kernel = {
-        .kind = KERNEL_RMS_NORM, .dtype = DTYPE_BF16, .rows_by_width = {10, 100}};
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4000, 1e-12);
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 7e-6, 1e-12);
-    kernel.direction = DIRECTION_BACKWARD;
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 6000, 1e-12);
+        .kind = KERNEL_GATHER, .dtype = DTYPE_BF16, .rows_by_width = {8192, 1}};
+    double moving_s = (16.384e-6 + 8.192e-6) / 0.5;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + moving_s, 1e-12);
+    device.streams[KERNEL_GATHER][DIRECTION_FORWARD].row_s = 1e-6;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + hypot(128e-6, moving_s), 1e-12);
+    ck_assert_int_eq(price(&device, &kernel).bound, BOUND_LATENCY);
+}
+END_TEST
+
+/* 1,000 elements at 1e7 a second: 100 us, however narrow; 4-byte ones at 2e7: 50 us. */
+START_TEST(atomics_take_element_by_element)
+{
+    struct device device = slow_device();
+    struct device_stream *stream = &device.streams[KERNEL_SCATTER_ADD][DIRECTION_FORWARD];
+    struct kernel kernel = {
+        .kind = KERNEL_SCATTER_ADD, .dtype = DTYPE_BF16, .rows_by_width = {100, 10}};
+    stream->elements_per_s = 1e7;
+    stream->wide_elements_per_s = 2e7;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 101e-6, 1e-12);
+    kernel.dtype = DTYPE_FP32;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 51e-6, 1e-12);
+}
+END_TEST
+
+/* 16 rows are added one after the other, 10 us of latency each; 17 all at once. */
+START_TEST(few_rows_are_added_one_by_one)
+{
+    struct device device = slow_device();
+    device.memory.latency_s = 10e-6;
+    struct kernel kernel = {
+        .kind = KERNEL_SCATTER_ADD, .dtype = DTYPE_BF16, .rows_by_width = {16, 1}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 161e-6, 1e-12);
+    kernel.rows_by_width.rows = 17;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 11e-6 + (68e-9 + 17e-9) / 0.5, 1e-12);
 }
 END_TEST
 
@@ -142,17 +188,60 @@ START_TEST(adamw_moves_30_bytes_a_bf16_parameter)
 }
 END_TEST
 
-/* 4 rows of 1,000 fp32 in flight: 16,000 B. In L2 the second pass is free (1e30 B/s): 16 us, 32 B
- * of results 16 ns. Out of every cache it is a read as slow as the first. */
-START_TEST(a_wide_row_is_read_twice_from_hbm)
+/* Of 101 us, 70 are the host's. */
+START_TEST(a_lone_call_waits_for_the_host)
 {
     struct device device = slow_device();
+    device.streams[KERNEL_ADAMW][DIRECTION_FORWARD].isolated_call_s = 70e-6;
     struct kernel kernel = {
-        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {4, 1000}};
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 17.016e-6, 1e-9);
-    device.memory.l2_bytes = 1000;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 33.016e-6, 1e-9);
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 32032, 1e-12);
+        .kind = KERNEL_ADAMW, .dtype = DTYPE_FP32, .adamw = {.parameters = 1000}};
+    struct kernel_cost cost = price(&device, &kernel);
+    CHECK_NEAR(cost.host_s, 70e-6, 1e-12);
+    CHECK_NEAR(cost.seconds_s, 71e-6 + (16e-6 + 6e-6) / 0.5, 1e-12);
+}
+END_TEST
+
+/* Twice every rate and half of every wait: half of every time. */
+START_TEST(a_device_twice_as_quick_takes_half_as_long)
+{
+    struct device device = slow_device();
+    device.memory.latency_s = 1e-6;
+    device.streams[KERNEL_GATHER][DIRECTION_FORWARD].row_s = 1e-6;
+    device.streams[KERNEL_TRANSPOSE][DIRECTION_FORWARD].elements_per_s = 1e9;
+    struct device quick = device;
+    quick.memory.hbm_read_bytes_per_s *= 2;
+    quick.memory.hbm_write_bytes_per_s *= 2;
+    quick.memory.latency_s /= 2;
+    quick.streams[KERNEL_TRANSPOSE][DIRECTION_FORWARD].elements_per_s *= 2;
+    quick.streams[KERNEL_GATHER][DIRECTION_FORWARD].row_s /= 2;
+    const enum kernel_kind kinds[] = {KERNEL_GATHER, KERNEL_TRANSPOSE, KERNEL_SCATTER_ADD};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct kernel kernel = {
+            .kind = kinds[i], .dtype = DTYPE_BF16, .rows_by_width = {1000, 77}};
+        quick.streams[kinds[i]][DIRECTION_FORWARD].fixed_s = 0.5e-6;
+        CHECK_NEAR(price(&quick, &kernel).seconds_s, price(&device, &kernel).seconds_s / 2,
+                   1e-12);
+    }
+}
+END_TEST
+
+/* Of each kind, from one row to a billion: never quicker, never without end. */
+START_TEST(more_rows_take_no_less)
+{
+    struct device device = slow_device();
+    device.memory.warm_bytes = 4096;
+    device.memory.latency_s = 1e-7;
+    const enum kernel_kind kinds[] = {KERNEL_GATHER, KERNEL_TRANSPOSE};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        double before_s = 0;
+        for (int64_t rows = 1; rows <= 1000000000; rows *= 10) {
+            struct kernel kernel = {
+                .kind = kinds[i], .dtype = DTYPE_BF16, .rows_by_width = {rows, 33}};
+            double seconds_s = price(&device, &kernel).seconds_s;
+            ck_assert(isfinite(seconds_s) && seconds_s >= before_s);
+            before_s = seconds_s;
+        }
+    }
 }
 END_TEST
 
@@ -168,45 +257,26 @@ START_TEST(a_copy_to_the_host_takes_its_link)
 }
 END_TEST
 
-/* 100 rows of 16 fp32 read; one value and one index a row written. */
-START_TEST(top_k_writes_values_and_indices)
-{
-    struct device device = slow_device();
-    struct kernel kernel = {.kind = KERNEL_TOP_K, .dtype = DTYPE_FP32, .top_k = {100, 16, 1}};
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 6400 + 800, 1e-12);
-}
-END_TEST
-
-START_TEST(a_second_pass_comes_from_the_nearest_level_that_holds_it)
-{
-    struct device device = slow_device();
-    device.memory.l2_bytes = 1000;
-    device.memory.l2_bytes_per_s = 8e9;
-    device.memory.last_level_bytes = 5000;
-    device.memory.last_level_bytes_per_s = 4e9;
-    CHECK_NEAR(memory_reread_bytes_per_s(&device, 1000), 8e9, 1e-12);
-    CHECK_NEAR(memory_reread_bytes_per_s(&device, 1001), 4e9, 1e-12);
-    CHECK_NEAR(memory_reread_bytes_per_s(&device, 5001), 1e9, 1e-12);
-}
-END_TEST
-
 Suite *
 memory_cost_suite(void)
 {
     Suite *suite = suite_create("memory_cost");
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, reads_and_writes_share_the_bus);
-    tcase_add_test(tests, a_small_kernel_leaves_the_device_partly_empty);
+    tcase_add_test(tests, a_small_kernel_finds_its_bytes_warm);
+    tcase_add_test(tests, a_second_pass_misses_what_l2_cannot_keep);
     tcase_add_test(tests, bytes_within_another_kernel_cost_no_launch);
     tcase_add_test(tests, each_launch_moves_its_part);
     tcase_add_test(tests, the_launch_is_the_bound_while_it_takes_the_longer_part);
     tcase_add_test(tests, a_stream_holds_the_units_that_draw_or_compute);
-    tcase_add_test(tests, backward_reads_twice_what_forward_reads);
+    tcase_add_test(tests, narrow_rows_are_gathered_by_rounds);
+    tcase_add_test(tests, atomics_take_element_by_element);
+    tcase_add_test(tests, few_rows_are_added_one_by_one);
     tcase_add_test(tests, adamw_moves_30_bytes_a_bf16_parameter);
-    tcase_add_test(tests, a_wide_row_is_read_twice_from_hbm);
+    tcase_add_test(tests, a_lone_call_waits_for_the_host);
+    tcase_add_test(tests, a_device_twice_as_quick_takes_half_as_long);
+    tcase_add_test(tests, more_rows_take_no_less);
     tcase_add_test(tests, a_copy_to_the_host_takes_its_link);
-    tcase_add_test(tests, top_k_writes_values_and_indices);
-    tcase_add_test(tests, a_second_pass_comes_from_the_nearest_level_that_holds_it);
     suite_add_tcase(suite, tests);
     return suite;
 }

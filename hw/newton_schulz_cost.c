@@ -34,9 +34,10 @@ newton_schulz_cost(const struct device *device, const struct kernel *kernel,
     update.k = s;
     update.is_triangle = false;
     const struct gemm_work *const products[] = {&gram, &square, &update};
-    memory_kernel_cost(device, KERNEL_ELEMENTWISE, bytes, 0, cost);
+    const struct kernel pass = {.kind = KERNEL_ELEMENTWISE, .dtype = kernel->dtype};
+    memory_kernel_cost(device, &pass, bytes, 0, cost);
     struct kernel_cost part;
-    memory_kernel_cost(device, KERNEL_ELEMENTWISE, bytes, bytes, &part);
+    memory_kernel_cost(device, &pass, bytes, bytes, &part);
     kernel_cost_add(cost, &part, 1);
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
         gemm_work_cost(device, products[i], &part);

@@ -14,8 +14,8 @@ newton_schulz(int64_t m, int64_t n, int64_t steps, bool is_symmetric)
                            .newton_schulz = {m, n, steps, is_symmetric}};
 }
 
-/* 300 x 300 from depth 300: 9 tiles of 6 us in three rounds, 18 us, and the launch, 19 us; three of
- * them a step. Symmetric, two have 6 tiles in two rounds: 13 us. */
+/* 300 x 300 from depth 300: 9 tiles of 6 us in three rounds, 18 us, and the launch, 19 us;
+ * three of them a step. Symmetric, two have 6 tiles in two rounds: 13 us. */
 START_TEST(a_step_is_three_products)
 {
     struct device device = plain_device();
@@ -29,15 +29,15 @@ START_TEST(a_step_is_three_products)
 }
 END_TEST
 
-/* X of 300 x 300 bf16 is 180,000 B: at 1e11 B/s the norm reads it in 1.8 us, and the division reads
- * and writes it in 3.6 us, doubled where reads and writes mix; two launches of 1 us. A step is
- * 57 us as above and moves three times two operands and a result. */
+/* X of 300 x 300 bf16 is 180,000 B: at 1e11 B/s the norm reads it in 1.8 us, and the division
+ * reads and writes it in 3.6 us, doubled where reads and writes mix; two launches of 1 us. A
+ * step is 57 us as above and moves three times two operands and a result. */
 START_TEST(the_norm_is_two_passes_before_the_first_step)
 {
     struct device device = plain_device();
     device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e11;
     device.memory.mixed_fraction = 0.5;
-    device.streams[KERNEL_ELEMENTWISE].fixed_s = 1e-6;
+    device.streams[KERNEL_ELEMENTWISE][0].fixed_s = 1e-6;
     struct kernel kernel = newton_schulz(300, 300, 1, false);
     struct kernel_cost cost;
     newton_schulz_cost(&device, &kernel, &cost);

@@ -22,8 +22,8 @@ plain_device(void)
                    .hbm_read_bytes_per_s = quick_bytes_per_s,
                    .hbm_write_bytes_per_s = quick_bytes_per_s,
                    .mixed_fraction = 1,
-                   .wave_bytes = 1,
-                   .half_occupancy = 1},
+                   .reread_bytes = 1e9,
+                   .row_overlap_exponent = 2},
         .gemm = {.tiles = {.items = {{100, 100, 20}}, .count = 1},
                  .store_bytes_per_s = quick_bytes_per_s,
                  .power_exponent = 100,
@@ -56,7 +56,8 @@ plain_device(void)
                                            .end_fraction = 0.5,
                                            .fixed_s = 2e-6};
     for (int i = 0; i < KERNEL_KIND_COUNT; i++)
-        device.streams[i] = (struct device_stream){.bandwidth_fraction = 1};
+        for (int direction = 0; direction < 2; direction++)
+            device.streams[i][direction] = (struct device_stream){.bandwidth_fraction = 1};
     return device;
 }
 

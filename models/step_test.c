@@ -113,7 +113,7 @@ END_TEST
 START_TEST(a_slow_host_shows_as_waiting_for_the_host)
 {
     const struct step *step = simulate("software.host_launch_s=1e-4", NULL);
-    ck_assert_int_gt(step->class_ps[CLASS_HOST], step->step_ps / 4);
+    ck_assert_int_gt(step->class_ps[CLASS_HOST], step->step_ps / 5);
     ck_assert_int_lt(simulate("software.host_launch_s=0", NULL)->class_ps[CLASS_HOST], 1);
 }
 END_TEST

@@ -81,13 +81,13 @@ START_TEST(the_file_reads_as_the_fitted_device)
     const struct device *device =
         device_read(parsed(fitted_file(&calibration)), arena, &errors);
     ck_assert_msg(device != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct device_stream *read = &device->streams[KERNEL_GATHER];
-    const struct device_stream *fitted = &calibration->device.streams[KERNEL_GATHER];
+    const struct device_stream *read = &device->streams[KERNEL_GATHER][0];
+    const struct device_stream *fitted = &calibration->device.streams[KERNEL_GATHER][0];
     CHECK_NEAR(read->fixed_s, fitted->fixed_s, 0);
     CHECK_NEAR(read->bandwidth_fraction, fitted->bandwidth_fraction, 0);
     CHECK_NEAR(read->relative_sigma, fitted->relative_sigma, 0);
     ck_assert(device->is_fitted);
-    ck_assert(read->fixed_s != question.device->streams[KERNEL_GATHER].fixed_s);
+    ck_assert(read->fixed_s != question.device->streams[KERNEL_GATHER][0].fixed_s);
     CHECK_NEAR(device->gemm.launch_s, question.device->gemm.launch_s, 0);
 }
 END_TEST

@@ -45,6 +45,9 @@ static const char CACHE_SLOW[] = "no cache is slower than HBM";
 static const char CACHE_QUICK[] = "128 bytes a clock of 2.5 GHz to each of 312 units";
 static const char SMALL_PART[] = "a kernel that reaches less is another kernel";
 static const char WHOLE[] = "no kernel beats the device's own bandwidth";
+static const char ONE_LOAD[] = "less than a load from the nearest cache";
+static const char ONE_ROW[] = "longer than the widest row takes";
+static const char ONE_INSTRUCTION[] = "one instruction an element";
 static const char PEAK[] = "the datasheet's peak";
 static const char EXPONENTIALS_SLOW[] = "one exponential a unit in eight clocks";
 static const char EXPONENTIALS_QUICK[] =
@@ -57,13 +60,13 @@ static const struct line lines[] = {
     {"memory.hbm_write_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.hbm_write_bytes_per_s),
      KERNEL_ELEMENTWISE, LOGARITHMIC, 1e10, 8e12, MEMORY_SLOW, MEMORY_QUICK},
     {"memory.mixed_fraction", SPAN_NONE, IN_DEVICE(memory.mixed_fraction), KERNEL_ELEMENTWISE,
-     LINEAR, 0.5, 1, "turning the bus round costs less than a transfer", WHOLE},
-    {"memory.half_occupancy", SPAN_NONE, IN_DEVICE(memory.half_occupancy), KERNEL_ELEMENTWISE,
-     LOGARITHMIC, 0.01, 10, "no device is full with a hundredth of its threads",
-     "bandwidth all but proportional to the threads"},
+     LINEAR, 0.5, 1.5, "turning the bus round costs less than a transfer",
+     "reads and writes use the same wires"},
+    {"memory.latency_s", SPAN_NONE, IN_DEVICE(memory.latency_s), KERNEL_ELEMENTWISE, LINEAR, 0,
+     3e-6, NO_TIME, "several times the slowest pointer chase through HBM"},
     {"element_rates_per_s.*", SPAN_OPERATION,
      offsetof(struct device_element_rate, elements_per_s), KERNEL_ELEMENTWISE, LOGARITHMIC,
-     1e10, 1e14, "a hundred instructions an element", "one instruction an element"},
+     1e10, 1e14, "a hundred instructions an element", ONE_INSTRUCTION},
     {"gemm.sustained_flop_per_s.*", SPAN_RATE, IN_DEVICE(gemm.sustained_flop_per_s),
      KERNEL_GEMM, LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
     {"gemm.launch_s", SPAN_NONE, IN_DEVICE(gemm.launch_s), KERNEL_GEMM, LOGARITHMIC, 5e-7, 2e-5,
@@ -124,6 +127,23 @@ static const struct line lines[] = {
      KERNEL_KIND_COUNT, LOGARITHMIC, 0.01, 1, SMALL_PART, WHOLE},
     {"streams.*.fixed_s", SPAN_STREAM, IN_STREAM(fixed_s), KERNEL_KIND_COUNT, LOGARITHMIC, 5e-7,
      1e-3, LAUNCH, HOST_CALL},
+    {"streams.*.row_s", SPAN_STREAM, IN_STREAM(row_s), KERNEL_KIND_COUNT, LOGARITHMIC, 1e-8,
+     1e-4, ONE_LOAD, ONE_ROW},
+    {"streams.*.element_s", SPAN_STREAM, IN_STREAM(element_s), KERNEL_KIND_COUNT, LOGARITHMIC,
+     1e-12, 1e-7, ONE_LOAD, ONE_ROW},
+    {"streams.*.wide_element_s", SPAN_STREAM, IN_STREAM(wide_element_s), KERNEL_KIND_COUNT,
+     LOGARITHMIC, 1e-12, 1e-7, ONE_LOAD, ONE_ROW},
+    {"streams.*.sum_row_s", SPAN_STREAM, IN_STREAM(sum_row_s), KERNEL_KIND_COUNT, LOGARITHMIC,
+     1e-12, 1e-6, ONE_LOAD, ONE_ROW},
+    {"streams.*.lone_fraction", SPAN_STREAM, IN_STREAM(lone_fraction), KERNEL_KIND_COUNT,
+     LOGARITHMIC, 0.1, 1, SMALL_PART, "no unit is quicker with fewer workgroups"},
+    {"streams.*.isolated_call_s", SPAN_STREAM, IN_STREAM(isolated_call_s), KERNEL_KIND_COUNT,
+     LOGARITHMIC, 1e-6, 1e-3, LAUNCH, HOST_CALL},
+    {"streams.*.elements_per_s", SPAN_STREAM, IN_STREAM(elements_per_s), KERNEL_KIND_COUNT,
+     LOGARITHMIC, 1e8, 1e14, "a unit takes an element in a thousand clocks", ONE_INSTRUCTION},
+    {"streams.*.wide_elements_per_s", SPAN_STREAM, IN_STREAM(wide_elements_per_s),
+     KERNEL_KIND_COUNT, LOGARITHMIC, 1e8, 1e14, "a unit takes an element in a thousand clocks",
+     ONE_INSTRUCTION},
     {"host_bytes_per_s", SPAN_NONE, IN_DEVICE(host_bytes_per_s), KERNEL_COPY, LOGARITHMIC, 1e9,
      1e12, "slower than PCIe 1.0 x4", "NVLink-C2C's 900 GB/s (NVIDIA GH200 data sheet)"},
 };
@@ -213,15 +233,27 @@ add_passes(const struct spreading *spreading, const struct line *line)
                 (struct coefficient_group){line->kind, i, (enum direction)direction});
 }
 
+/* "rms_norm_backward". */
+static const char *
+stream_name(struct arena *arena, enum kernel_kind kind, int direction)
+{
+    const char *name = kernel_kind_name(kind);
+    return direction == DIRECTION_FORWARD ? name : arena_format(arena, "%s_backward", name);
+}
+
 static void
 add_streams(const struct spreading *spreading, const struct line *line)
 {
-    struct device_stream *streams = spreading->device->streams;
     for (int i = 0; i < KERNEL_KIND_COUNT; i++)
-        if (streams[i].bandwidth_fraction > 0)
-            add(spreading, line, kernel_kind_name((enum kernel_kind)i),
-                double_at(&streams[i], line->offset),
-                (struct coefficient_group){.kind = (enum kernel_kind)i});
+        for (int direction = 0; direction < 2; direction++) {
+            struct device_stream *stream = &spreading->device->streams[i][direction];
+            if (stream->bandwidth_fraction > 0)
+                add(spreading, line,
+                    stream_name(spreading->arena, (enum kernel_kind)i, direction),
+                    double_at(stream, line->offset),
+                    (struct coefficient_group){.kind = (enum kernel_kind)i,
+                                               .direction = (enum direction)direction});
+        }
 }
 
 /* A name that a path cannot say is fitted by nobody. */
@@ -319,8 +351,12 @@ coefficient_group_is(const struct coefficient_group *a, const struct coefficient
 struct coefficient_group
 coefficient_group_of(const struct device *device, const struct kernel *kernel)
 {
-    if (kernel->kind != KERNEL_ATTENTION)
-        return group_of_kind(kernel->kind);
+    if (kernel->kind != KERNEL_ATTENTION) {
+        struct coefficient_group group = group_of_kind(kernel->kind);
+        if (device->streams[kernel->kind][kernel->direction].bandwidth_fraction > 0)
+            group.direction = kernel->direction;
+        return group;
+    }
     const struct device_attention *how =
         attention_implementation(device, kernel->attention.implementation);
     return (struct coefficient_group){KERNEL_ATTENTION, how - device->attention,
@@ -334,7 +370,7 @@ coefficient_group_name(const struct coefficient_group *group, const struct devic
     if (group->kind == KERNEL_GEMM)
         return "gemm and grouped_gemm";
     if (group->kind != KERNEL_ATTENTION)
-        return kernel_kind_name(group->kind);
+        return stream_name(arena, group->kind, (int)group->direction);
     return arena_format(arena, "attention %s %s", device->attention[group->implementation].name,
                         group->direction == DIRECTION_FORWARD ? "forward" : "backward");
 }
@@ -370,6 +406,26 @@ add_gemm_sigmas(struct coefficient_sigma_list *list, struct device *device, stru
     add_sigma(list, arena, sigma);
 }
 
+static void
+add_stream_sigmas(struct coefficient_sigma_list *list, struct device *device,
+                  struct arena *arena)
+{
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        for (int direction = 0; direction < 2; direction++) {
+            struct device_stream *stream = &device->streams[i][direction];
+            if (stream->bandwidth_fraction == 0)
+                continue;
+            const char *name = stream_name(arena, (enum kernel_kind)i, direction);
+            add_sigma(list, arena,
+                      (struct coefficient_sigma){
+                          .path = path_with(arena, "streams.*.relative_sigma", name),
+                          .value = &stream->relative_sigma,
+                          .group = {.kind = (enum kernel_kind)i,
+                                    .direction = (enum direction)direction},
+                          .up_to_s = INFINITY});
+        }
+}
+
 struct coefficient_sigma_list
 coefficient_sigma_list_of(struct device *device, struct arena *arena)
 {
@@ -389,15 +445,7 @@ coefficient_sigma_list_of(struct device *device, struct arena *arena)
                           .value = &device->attention[i].passes[direction].relative_sigma,
                           .group = {KERNEL_ATTENTION, i, (enum direction)direction},
                           .up_to_s = INFINITY});
-    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
-        if (device->streams[i].bandwidth_fraction > 0)
-            add_sigma(&list, arena,
-                      (struct coefficient_sigma){
-                          .path = path_with(arena, "streams.*.relative_sigma",
-                                            kernel_kind_name((enum kernel_kind)i)),
-                          .value = &device->streams[i].relative_sigma,
-                          .group = {.kind = (enum kernel_kind)i},
-                          .up_to_s = INFINITY});
+    add_stream_sigmas(&list, device, arena);
     return list;
 }
 

@@ -153,6 +153,9 @@ START_TEST(kernels_find_their_groups)
     ck_assert_int_eq((int)group.kind, KERNEL_GROUPED_GEMM);
     kernel.kind = KERNEL_SOFTMAX;
     group = coefficient_group_of(&device, &kernel);
+    ck_assert_str_eq(coefficient_group_name(&group, &device, arena), "softmax_backward");
+    kernel.direction = DIRECTION_FORWARD;
+    group = coefficient_group_of(&device, &kernel);
     ck_assert_str_eq(coefficient_group_name(&group, &device, arena), "softmax");
 }
 END_TEST

@@ -1,0 +1,253 @@
+/* Kernels that work row by row, as PyTorch's do.
+ *
+ *     rows of a   +---------------------------------+
+ *     width       | one row: load, reduce, store    |  takes row_s + width * element_s
+ *                 +---------------------------------+
+ *                 | ...                             |  as many at once as units hold: so many
+ *                 +---------------------------------+  rounds, while the bytes stream beside them
+ *
+ * Narrow rows wait for their own latency, wide ones for the bandwidth; a row that is passed over
+ * twice is read from HBM again once the rows in flight no longer fit L2. */
+#include "hw/row_cost.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "hw/memory_cost.h"
+
+/* Threads of a compute unit of either maker (CUDA C++ Programming Guide, compute capabilities;
+ * AMD CDNA 3 ISA: 32 waves of 64). */
+static const double UNIT_THREADS = 2048;
+
+/* Threads to a row in PyTorch's vectorized_layer_norm_kernel and vectorized_gather_kernel, and
+ * in its SoftMax.cu. */
+static const double NARROW_THREADS = 128, WIDE_THREADS = 1024;
+
+/* PyTorch's PersistentSoftmax.cuh: a warp to a row up to this width, in registers for a power
+ * of two of elements; at the full width those leave room for 16 warps a unit, at a quarter for
+ * all 64. */
+static const double WARP_WIDTH_MAX = 2048;
+static const double WARPS_LEAST = 16, WARPS_MOST = 64;
+
+/* PyTorch's SoftMax.cu: a workgroup of 1,024 threads to a row. Up to the first width two of
+ * them fit a unit's registers with their rows and take turns, up to the second one alone,
+ * whose barriers leave the unit idle; beyond, the row is not held but passed over for the
+ * maximum, the sum and the result, by two workgroups again. */
+static const double PAIR_WIDTH_MAX = 6144, REGISTERS_WIDTH_MAX = 8192;
+static const double PASSES_AGAIN = 2;
+
+double WIDE_IN_FLIGHT = 2;
+
+/* A thread's widest load (PTX ld.global.v4, AMD global_load_dwordx4), and how many of them it
+ * has on the way; assumed: one being used, one ahead. */
+static const double LOAD_BYTES = 16, LOADS_AHEAD = 2;
+
+double
+row_resident_narrow(const struct device *device)
+{
+    return (double)device->compute_units * UNIT_THREADS / NARROW_THREADS;
+}
+
+/* One kernel over rows of a width. */
+struct row_work {
+    const struct device_stream *stream;
+    double rows, width, row_bytes; /* row_bytes: of one array */
+    double reads, writes;          /* arrays read and written once */
+    double again;                  /* arrays read again */
+    double resident, in_flight;    /* rows worked on at once, rows that L2 holds */
+    double element_s;
+    double threads; /* to a row, loading it bit by bit; 0: all at once */
+};
+
+/* Waiting for HBM, load after load. */
+static double
+row_waiting_s(const struct device *device, const struct row_work *work)
+{
+    if (work->threads == 0)
+        return 0;
+    double loads = work->row_bytes / (work->threads * LOAD_BYTES);
+    return loads / LOADS_AHEAD * device->memory.latency_s;
+}
+
+static struct memory_parts
+row_parts(const struct device *device, const struct row_work *work)
+{
+    double array_bytes = work->rows * work->row_bytes;
+    double in_flight_bytes = fmin(work->in_flight, work->rows) * work->row_bytes;
+    double missed = work->again * (1 - memory_reread_hit_fraction(device, in_flight_bytes));
+    struct memory_parts parts = memory_parts_of(
+        device, work->stream, (work->reads + missed) * array_bytes, work->writes * array_bytes);
+    parts.row_s = work->stream->row_s + work->width * work->element_s;
+    if (!parts.is_warm)
+        parts.row_s += row_waiting_s(device, work);
+    parts.rows_s = work->rows / work->resident * parts.row_s;
+    return parts;
+}
+
+static struct row_work
+row_work_of(const struct device *device, const struct kernel *kernel, double rows, double width)
+{
+    return (struct row_work){.stream = &device->streams[kernel->kind][kernel->direction],
+                             .rows = rows,
+                             .width = width,
+                             .row_bytes = width * dtype_bytes(kernel->dtype),
+                             .reads = 1,
+                             .writes = 1};
+}
+
+/* Forward passes over each row for its mean square, then for the result. Backward does so over
+ * the row and the incoming gradient; a second kernel sums over all rows for the weight's
+ * gradient. */
+static void
+rms_norm_cost(const struct device *device, const struct kernel *kernel,
+              struct kernel_cost *cost)
+{
+    struct row_work work = row_work_of(device, kernel, (double)kernel->rows_by_width.rows,
+                                       (double)kernel->rows_by_width.width);
+    bool is_backward = kernel->direction == DIRECTION_BACKWARD;
+    work.reads = work.again = is_backward ? 2 : 1;
+    work.resident = work.in_flight = row_resident_narrow(device);
+    work.element_s = work.stream->element_s;
+    work.threads = NARROW_THREADS;
+    struct memory_parts parts = row_parts(device, &work);
+    if (is_backward) {
+        double read_bytes = 2 * work.rows * work.row_bytes;
+        double moving_s = memory_stream_s(device, read_bytes, 0);
+        parts.behind_s = fmax(work.rows * work.stream->sum_row_s,
+                              moving_s / work.stream->bandwidth_fraction);
+        parts.read_bytes += read_bytes;
+    }
+    memory_parts_cost(device, work.stream, &parts, cost);
+}
+
+static double
+power_of_two_above(double width)
+{
+    return exp2(ceil(log2(width)));
+}
+
+/* How rows of a softmax are held: by a warp each, or by a workgroup each. */
+static void
+hold_softmax_rows(const struct device *device, struct row_work *work)
+{
+    double units = (double)device->compute_units;
+    if (work->width <= WARP_WIDTH_MAX) {
+        double warps = WARPS_LEAST * WARP_WIDTH_MAX / power_of_two_above(work->width);
+        work->resident = units * fmin(WARPS_MOST, warps);
+        work->element_s = work->stream->element_s;
+        return;
+    }
+    bool is_alone = work->width > PAIR_WIDTH_MAX && work->width <= REGISTERS_WIDTH_MAX;
+    bool is_slower = is_alone && work->stream->lone_fraction > 0;
+    work->resident = is_slower ? units * work->stream->lone_fraction : units;
+    work->in_flight = units * (is_alone ? 1 : 2);
+    work->element_s = work->stream->wide_element_s;
+    work->threads = WIDE_THREADS;
+    if (work->width > REGISTERS_WIDTH_MAX)
+        work->again = PASSES_AGAIN;
+}
+
+/* Backward a kernel of its own multiplies gradient and result before the rows are summed
+ * (softmax_backward_cuda_out): two arrays in, one out, twice. Rows that no workgroup holds are
+ * taken for the logits of a loss, whose log_softmax needs no product but passes over its
+ * gradient again. */
+static void
+softmax_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
+{
+    struct row_work work = row_work_of(device, kernel, (double)kernel->rows_by_width.rows,
+                                       (double)kernel->rows_by_width.width);
+    hold_softmax_rows(device, &work);
+    bool is_backward = kernel->direction == DIRECTION_BACKWARD;
+    bool is_logits = work.width > REGISTERS_WIDTH_MAX;
+    work.reads = is_backward ? 2 : 1;
+    if (is_backward && is_logits)
+        work.again = 1;
+    struct memory_parts parts = row_parts(device, &work);
+    if (is_backward && !is_logits) {
+        double bytes = work.rows * work.row_bytes;
+        parts.behind_s =
+            memory_stream_s(device, 2 * bytes, bytes) / work.stream->bandwidth_fraction;
+        parts.read_bytes += 2 * bytes;
+        parts.write_bytes += bytes;
+    }
+    memory_parts_cost(device, work.stream, &parts, cost);
+}
+
+/* Forward is a softmax's logarithm, written as wide as the logits, and a pick of each row's
+ * target. Backward fills the gradient with zeros, sets the targets, then passes over it and
+ * the logarithms (log_softmax_backward): one array written, two read, one of them again, one
+ * written. */
+static void
+cross_entropy_cost(const struct device *device, const struct kernel *kernel,
+                   struct kernel_cost *cost)
+{
+    struct row_work work = row_work_of(device, kernel, (double)kernel->cross_entropy.rows,
+                                       (double)kernel->cross_entropy.vocab);
+    hold_softmax_rows(device, &work);
+    if (kernel->direction == DIRECTION_BACKWARD) {
+        work.reads = 2;
+        work.again = work.width > REGISTERS_WIDTH_MAX ? 1 : 0;
+    }
+    struct memory_parts parts = row_parts(device, &work);
+    if (kernel->direction == DIRECTION_BACKWARD) {
+        double bytes = work.rows * work.row_bytes;
+        parts.behind_s = memory_stream_s(device, 0, bytes) / work.stream->bandwidth_fraction;
+        parts.write_bytes += bytes;
+    }
+    memory_parts_cost(device, work.stream, &parts, cost);
+}
+
+/* A workgroup to a row finds the k-th largest digit by digit (sbtopk::gatherTopK), at least a
+ * warp wide; k of more than one are sorted by a second kernel. Reads every score; writes k
+ * values and k 4-byte indices a row. */
+static void
+top_k_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
+{
+    const double warp = 32;
+    const struct top_k *top_k = &kernel->top_k;
+    const struct device_stream *stream = &device->streams[KERNEL_TOP_K][0];
+    double rows = (double)top_k->rows, experts = (double)top_k->experts;
+    double element_bytes = dtype_bytes(kernel->dtype);
+    double write_bytes = rows * (double)top_k->k * (element_bytes + sizeof(int32_t));
+    struct memory_parts parts =
+        memory_parts_of(device, stream, rows * experts * element_bytes, write_bytes);
+    parts.row_s = stream->row_s;
+    parts.rows_s = memory_by_element_s(device, kernel, rows * fmax(warp, experts));
+    if (top_k->k > 1)
+        parts.behind_s = stream->fixed_s + fmax(stream->row_s, rows * stream->sum_row_s);
+    memory_parts_cost(device, stream, &parts, cost);
+}
+
+void
+row_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
+{
+    switch (kernel->kind) {
+    case KERNEL_RMS_NORM:
+        rms_norm_cost(device, kernel, cost);
+        return;
+    case KERNEL_SOFTMAX:
+        softmax_cost(device, kernel, cost);
+        return;
+    case KERNEL_TOP_K:
+        top_k_cost(device, kernel, cost);
+        return;
+    case KERNEL_CROSS_ENTROPY:
+        cross_entropy_cost(device, kernel, cost);
+        return;
+    case KERNEL_ELEMENTWISE:
+    case KERNEL_GATHER:
+    case KERNEL_SCATTER_ADD:
+    case KERNEL_TRANSPOSE:
+    case KERNEL_ADAMW:
+    case KERNEL_COPY:
+    case KERNEL_GEMM:
+    case KERNEL_GROUPED_GEMM:
+    case KERNEL_FUSED_MOE:
+    case KERNEL_ATTENTION:
+    case KERNEL_CONVOLUTION:
+    case KERNEL_NEWTON_SCHULZ:
+    case KERNEL_KIND_COUNT:
+        break;
+    }
+    assert(false && "a kernel that does not work row by row");
+}

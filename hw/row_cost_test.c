@@ -1,0 +1,214 @@
+/* Do kernels that work row by row cost what their rows and bytes come to by hand? */
+#include "hw/row_cost.h"
+
+#include "hw/plain_device.h"
+#include "sim/base/check_near.h"
+
+Suite *row_cost_suite(void);
+
+/* Four units. Reads and writes 1e9 B/s each, one after the other; 1 us a launch. */
+static struct device
+slow_device(void)
+{
+    struct device device = plain_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e9;
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        for (int direction = 0; direction < 2; direction++)
+            device.streams[i][direction].fixed_s = 1e-6;
+    return device;
+}
+
+static struct kernel_cost
+price(const struct device *device, const struct kernel *kernel)
+{
+    struct kernel_cost cost;
+    row_cost(device, kernel, &cost);
+    return cost;
+}
+
+static struct kernel
+rows_of(enum kernel_kind kind, enum direction direction, int64_t rows, int64_t width)
+{
+    return (struct kernel){.kind = kind,
+                           .dtype = DTYPE_FP32,
+                           .direction = direction,
+                           .rows_by_width = {rows, width}};
+}
+
+/* 128 rows of 100 fp32, 51.2 us in and out each. A row takes 10 us and 1 us an element: 110
+ * us; the units hold 4 * 2,048 / 128 = 64 rows: two rounds, 220 us. Root of the squares. */
+START_TEST(rounds_of_rows_run_beside_their_bytes)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 128, 100);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 103.4e-6, 1e-12);
+    device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].row_s = 10e-6;
+    device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].element_s = 1e-6;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + hypot(220e-6, 102.4e-6), 1e-12);
+    ck_assert_int_eq(price(&device, &kernel).bound, BOUND_LATENCY);
+}
+END_TEST
+
+/* One row of 1,000 elements takes its 1,000 us though a 64th of the device would do. */
+START_TEST(one_row_takes_its_own_time)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 1, 1000);
+    device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].element_s = 1e-6;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1001e-6, 1e-12);
+}
+END_TEST
+
+/* 4,096 B are two loads of 16 B for each of 128 threads, of which one waits: 10 us. */
+START_TEST(a_row_waits_for_its_loads)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 1, 1024);
+    device.memory.latency_s = 100e-6;
+    device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].row_s = 500e-6;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 600e-6, 1e-12);
+}
+END_TEST
+
+/* 100 rows of 10 fp32: 4,000 B an array. 64 rows in flight are 2,560 B: kept by L2 up to
+ * there, half of a second pass over the 4,000 B missed by an L2 of two thirds. */
+START_TEST(a_norm_reads_again_what_l2_lost)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 100, 10);
+    device.memory.reread_bytes = 2560;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 8000, 1e-12);
+    device.memory.reread_bytes = 2560 / 1.5;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 10000, 1e-12);
+}
+END_TEST
+
+/* 4,000 B an array: two in, one out; then both in again for the sum over 100 rows, 8 us, or 1
+ * us a row. */
+START_TEST(backward_of_a_norm_sums_over_rows)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_BACKWARD, 100, 10);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 12e-6 + 8e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 20000, 1e-12);
+    device.streams[KERNEL_RMS_NORM][DIRECTION_BACKWARD].sum_row_s = 1e-6;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 12e-6 + 100e-6, 1e-12);
+}
+END_TEST
+
+/* A warp a row up to 2,048 wide: 4 units of 16 warps hold 64 rows, at half of the width 128,
+ * at a quarter and less 256. Beyond, a workgroup a row, four at once; 7,000 wide at half of
+ * the rate. */
+START_TEST(softmax_holds_rows_by_their_width)
+{
+    struct device device = slow_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e30;
+    struct device_stream *stream = &device.streams[KERNEL_SOFTMAX][DIRECTION_FORWARD];
+    stream->row_s = 1e-6;
+    stream->lone_fraction = 0.5;
+    const struct {
+        int64_t width;
+        double rounds;
+    } cases[] = {{2048, 16}, {1025, 16},  {1024, 8},  {512, 4},
+                 {16, 4},    {2049, 256}, {7000, 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_FORWARD, 1024, cases[i].width);
+        CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + cases[i].rounds * 1e-6, 1e-9);
+    }
+}
+END_TEST
+
+/* 1,000 rows of 8 fp32: 32,000 B an array. A product of two in and one out, then again. */
+START_TEST(backward_of_softmax_multiplies_first)
+{
+    struct device device = slow_device();
+    struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_BACKWARD, 1000, 8);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 192e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 192000, 1e-12);
+    kernel.rows_by_width.width = 10000; /* logits: 40e6 B an array, one of three again */
+    device.memory.reread_bytes = 1000;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 160e6, 1e-12);
+}
+END_TEST
+
+/* 8 rows of 10,000 fp32 are 320,000 B, eight in flight. In L2, logits are read once and
+ * logarithms written; out of it three times. Backward writes zeros, reads two, one of them
+ * again, writes one. */
+START_TEST(a_loss_passes_three_times_over_wide_rows)
+{
+    struct device device = slow_device();
+    struct kernel kernel = {
+        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {8, 10000}};
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 640e3, 1e-12);
+    device.memory.reread_bytes = 1000;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4 * 320e3, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 1280e-6, 1e-12);
+    kernel.direction = DIRECTION_BACKWARD;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 5 * 320e3, 1e-12);
+}
+END_TEST
+
+/* 100 rows of 16 fp32 read; one value and one index a row written. */
+START_TEST(top_k_writes_values_and_indices)
+{
+    struct device device = slow_device();
+    struct kernel kernel = {.kind = KERNEL_TOP_K, .dtype = DTYPE_FP32, .top_k = {100, 16, 1}};
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 6400 + 800, 1e-12);
+}
+END_TEST
+
+/* A warp of 32 even for 16 scores: 100 rows at 3.2e7 a second, 100 us; two of them need
+ * sorting: a launch, and 50 us. */
+START_TEST(choosing_more_than_one_sorts_them)
+{
+    struct device device = slow_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e30;
+    struct device_stream *stream = &device.streams[KERNEL_TOP_K][DIRECTION_FORWARD];
+    stream->wide_elements_per_s = 3.2e7;
+    stream->sum_row_s = 0.5e-6;
+    struct kernel kernel = {.kind = KERNEL_TOP_K, .dtype = DTYPE_FP32, .top_k = {100, 16, 1}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 101e-6, 1e-9);
+    kernel.top_k.k = 2;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 152e-6, 1e-9);
+}
+END_TEST
+
+/* Of each kind, from one row to a billion: never quicker, never without end. */
+START_TEST(more_rows_take_no_less)
+{
+    struct device device = slow_device();
+    device.memory.reread_bytes = 1e4;
+    device.memory.latency_s = 1e-7;
+    for (int i = 0; i < 4; i++) {
+        enum kernel_kind kind = i < 2 ? KERNEL_RMS_NORM : KERNEL_SOFTMAX;
+        device.streams[kind][i % 2].row_s = 1e-6;
+        double before_s = 0;
+        for (int64_t rows = 1; rows <= 1000000000; rows *= 10) {
+            struct kernel kernel = rows_of(kind, (enum direction)(i % 2), rows, 3001);
+            double seconds_s = price(&device, &kernel).seconds_s;
+            ck_assert(isfinite(seconds_s) && seconds_s >= before_s);
+            before_s = seconds_s;
+        }
+    }
+}
+END_TEST
+
+Suite *
+row_cost_suite(void)
+{
+    Suite *suite = suite_create("row_cost");
+    TCase *tests = tcase_create("by hand");
+    tcase_add_test(tests, rounds_of_rows_run_beside_their_bytes);
+    tcase_add_test(tests, one_row_takes_its_own_time);
+    tcase_add_test(tests, a_row_waits_for_its_loads);
+    tcase_add_test(tests, a_norm_reads_again_what_l2_lost);
+    tcase_add_test(tests, backward_of_a_norm_sums_over_rows);
+    tcase_add_test(tests, softmax_holds_rows_by_their_width);
+    tcase_add_test(tests, backward_of_softmax_multiplies_first);
+    tcase_add_test(tests, a_loss_passes_three_times_over_wide_rows);
+    tcase_add_test(tests, top_k_writes_values_and_indices);
+    tcase_add_test(tests, choosing_more_than_one_sorts_them);
+    tcase_add_test(tests, more_rows_take_no_less);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

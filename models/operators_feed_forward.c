@@ -107,7 +107,8 @@ build_permute(struct operator_builder *builder, int64_t copies)
 }
 
 /* Back, with the weights of the choice. Fused: forward reads k rows, writes their weighted sum;
- * backward reads the gradient and the k rows (for the weights' gradients), writes k gradients.
+ * backward reads the gradient and the k rows (for the weights' gradients, unless the weights are in
+ * the rows already), writes k gradients.
  * Apart: weights are multiplied in, and rows added into a copy of zeros; backward takes the rows'
  * gradients, multiplies them with weights and with rows, and sums the latter over the width. */
 static void
@@ -119,8 +120,10 @@ build_combine(struct operator_builder *builder, int64_t copies)
     double rows_bytes = one * (double)copies, sums = one * (double)builder->tokens;
     double weights = builder->element_bytes * (double)copies;
     struct kernel rows = {.kind = KERNEL_SCATTER_ADD, .rows_by_width = {copies, arch->hidden}};
-    if (builder->workload->software->fuses_permutation) {
-        build_pass(builder, &(struct pass){"combine", all, one, one + all, all, all});
+    const struct software *software = builder->workload->software;
+    if (software->fuses_permutation) {
+        double kept = software->weighs_activations ? 0 : all;
+        build_pass(builder, &(struct pass){"combine", all, one, one + kept, all, kept});
         return;
     }
     build_operator(builder);

@@ -200,6 +200,39 @@ START_TEST(loads_reach_the_rows_of_the_experts)
 }
 END_TEST
 
+static double
+saved_per_token(const struct workload *workload, enum block block)
+{
+    struct operator_list list = block_of(workload, block);
+    double bytes = 0;
+    for (int64_t i = 0; i < list.count; i++)
+        bytes += list.items[i].saved_bytes;
+    return bytes / 4096;
+}
+
+/* Bytes a token and layer in bf16 with flash attention, without dropout: 8 h + 4 a d + 4 g d + 6 f +
+ * 4 a for the row sums (arXiv 2205.05198 without what flash attention and SwiGLU change). */
+START_TEST(a_dense_layer_keeps_what_theory_says)
+{
+    struct workload workload = workload_of("llama-3.1-70b", "megatron-fused");
+    double kept = saved_per_token(&workload, BLOCK_ATTENTION) +
+                  saved_per_token(&workload, BLOCK_FEED_FORWARD);
+    double h = 8192, f = 28672, a = 64, g = 8, d = 128;
+    CHECK_NEAR(kept, 8 * h + 4 * a * d + 4 * g * d + 6 * f + 4 * a, 1e-12);
+}
+END_TEST
+
+/* Norm and router each 2 h, the scores in fp32, a 4-byte place a copy; of each of the k copies the
+ * permuted input 2 h, gate and up 4 f, their product 2 f. */
+START_TEST(a_mixture_keeps_what_theory_says)
+{
+    struct workload workload = workload_of("mixtral-8x7b", "megatron-fused");
+    double h = 4096, f = 14336, k = 2, e = 8;
+    CHECK_NEAR(saved_per_token(&workload, BLOCK_FEED_FORWARD),
+               4 * h + 4 * e + 4 * k + k * (2 * h + 6 * f), 1e-12);
+}
+END_TEST
+
 /* Eager, of queries and of keys each: negate, swap, two products, a sum; as many backward. */
 START_TEST(rope_apart_is_five_kernels_each_way)
 {
@@ -252,6 +285,8 @@ operators_kinds_suite(void)
     tcase_add_test(tests, first_layers_of_deepseek_are_dense_the_others_share_an_expert);
     tcase_add_test(tests, prediction_runs_a_layer_and_the_head_again);
     tcase_add_test(tests, loads_reach_the_rows_of_the_experts);
+    tcase_add_test(tests, a_dense_layer_keeps_what_theory_says);
+    tcase_add_test(tests, a_mixture_keeps_what_theory_says);
     tcase_add_test(tests, rope_apart_is_five_kernels_each_way);
     tcase_add_test(tests, the_shape_of_a_block_does_not_depend_on_sizes);
     suite_add_tcase(suite, tests);

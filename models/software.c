@@ -22,6 +22,7 @@ static const struct json_field FIELDS[] = {
     SOFTWARE_SWITCH(pads_value_heads),
     SOFTWARE_SWITCH(fuses_router_tail),
     SOFTWARE_SWITCH(fuses_permutation),
+    SOFTWARE_SWITCH(weighs_activations),
     SOFTWARE_SWITCH(fuses_gradient_joins),
     SOFTWARE_SWITCH(fuses_cross_entropy),
     SOFTWARE_SWITCH(fuses_gradient_accumulation),

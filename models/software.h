@@ -22,10 +22,13 @@ struct software {
     bool fuses_router_tail;            /* softmax and top-k in one kernel */
     bool fuses_permutation;            /* rows to their experts and back, weights applied: one
                                           kernel each way; else index, multiply, add to zeros */
-    bool fuses_gradient_joins;         /* gradients that meet are added, and those of a split
+    bool
+        weighs_activations; /* an expert's weight is multiplied into its activation, within SwiGLU,
+                                so that its output need not be kept for the weight's gradient */
+    bool fuses_gradient_joins;        /* gradients that meet are added, and those of a split
                                           laid side by side, by the kernels that make them */
-    bool fuses_cross_entropy;          /* no fp32 copy of the logits */
-    bool fuses_gradient_accumulation;  /* weight gradients added in place by the product */
+    bool fuses_cross_entropy;         /* no fp32 copy of the logits */
+    bool fuses_gradient_accumulation; /* weight gradients added in place by the product */
     bool fuses_optimizer; /* one multi-tensor kernel a pass instead of one a tensor */
     bool
         fuses_master_copies; /* the optimizer reads gradients, and writes weights, of the compute

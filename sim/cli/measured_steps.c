@@ -11,6 +11,7 @@ enum { LIST_BYTES_MAX = 1 << 20 };
 
 struct measured_step {
     const char *run;
+    const struct json *settings; /* a list of texts, as --set takes them; may be NULL */
     double measured_s;
     double parts_s[STEP_PART_COUNT]; /* 0: not measured */
     int part;                        /* of PART_NAMES */
@@ -28,6 +29,8 @@ static const struct json_field FIELDS[] = {
     {"measured_part", JSON_FIELD_CHOICE, offsetof(struct measured_step, part), JSON_OPTIONAL, 0,
      0, PART_NAMES},
     {"run", JSON_FIELD_STRING, offsetof(struct measured_step, run), 0, 0, 0, NULL},
+    {"settings", JSON_FIELD_VALUE, offsetof(struct measured_step, settings), JSON_OPTIONAL, 0,
+     0, NULL},
     {"measured_s", JSON_FIELD_REAL, offsetof(struct measured_step, measured_s), 0, 1e-9, 1e6,
      NULL},
     PART("measured_forward_backward_s", STEP_FORWARD_BACKWARD),
@@ -73,6 +76,26 @@ add_samples(struct comparison *comparison, const struct measured_step *measured,
     }
 }
 
+/* What the line changes of its run. */
+static bool
+read_settings(const struct json *list, struct run_request *request, struct arena *arena,
+              struct error_list *errors)
+{
+    size_t count = list ? json_count(list) : 0;
+    if (list && json_kind(list) != JSON_KIND_ARRAY)
+        return json_fail(list, errors, "wanted a list of settings");
+    const char **settings = arena_alloc(arena, count, sizeof *settings);
+    for (size_t i = 0; i < count; i++) {
+        const struct json *setting = json_element(list, i);
+        if (json_kind(setting) != JSON_KIND_STRING)
+            return json_fail(setting, errors, "wanted a setting, \"plan.pipeline=2\"");
+        settings[i] = json_as_string(setting);
+    }
+    request->settings = settings;
+    request->setting_count = count;
+    return true;
+}
+
 static bool
 add_line(struct comparison *comparison, const struct json *object, struct arena *arena,
          struct error_list *errors)
@@ -82,6 +105,8 @@ add_line(struct comparison *comparison, const struct json *object, struct arena 
         return false;
     struct run_request request = {.file =
                                       path_beside(json_file_name(object), measured.run, arena)};
+    if (!read_settings(measured.settings, &request, arena, errors))
+        return false;
     const struct run *run = run_read(&request, arena, errors);
     const struct step *step = run ? step_simulate(run, RANKS_FOLDED, arena, errors) : NULL;
     if (!step)

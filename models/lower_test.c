@@ -89,6 +89,48 @@ START_TEST(folded_and_all_end_at_the_same_picosecond)
 }
 END_TEST
 
+static void
+expect_equal_ends_of(const char *const *settings, size_t count)
+{
+    struct arena *arena = check_arena_new();
+    struct error_list errors = {0};
+    const char *all[8] = {"plan.global_batch_sequences=64", "cluster.nodes=2"};
+    for (size_t i = 0; i < count; i++)
+        all[i + 2] = settings[i];
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = all,
+                                  .setting_count = count + 2};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    const struct program *program = program_of(&run->inputs, arena, &errors);
+    struct lowered folded = lower_step(program, RANKS_FOLDED, arena);
+    struct lowered all_ranks = lower_step(program, RANKS_ALL, arena);
+    ck_assert_int_eq(folded.simulated_ranks, program->kind_count);
+    ck_assert_int_eq(all_ranks.simulated_ranks, 16);
+    ck_assert_int_eq(engine_run(folded.graph, arena)->end_ps,
+                     engine_run(all_ranks.graph, arena)->end_ps);
+    arena_free(arena);
+}
+
+/* However the model is split over the ranks; unequal loads make a kind of each expert rank. */
+START_TEST(split_models_end_at_the_same_picosecond_too)
+{
+    expect_equal_ends_of((const char *[]){"plan.tensor=4"}, 1);
+    expect_equal_ends_of((const char *[]){"plan.expert=8"}, 1);
+    expect_equal_ends_of((const char *[]){"plan.context=4"}, 1);
+    expect_equal_ends_of((const char *[]){"plan.zero_stage=3"}, 1);
+    expect_equal_ends_of((const char *[]){"plan.pipeline=4", "plan.tensor=2"}, 2);
+    expect_equal_ends_of((const char *[]){"plan.pipeline=2", "plan.schedule=zb_v"}, 2);
+    expect_equal_ends_of((const char *[]){"plan.pipeline=4", "plan.schedule=dualpipe"}, 2);
+    expect_equal_ends_of(
+        (const char *[]){"plan.tensor=4", "plan.expert=8", "plan.expert_tensor=1"}, 3);
+    expect_equal_ends_of(
+        (const char *[]){"plan.pipeline=2", "plan.expert=4", "plan.zero_stage=0",
+                         "plan.routing={\"kind\": \"power_law\", \"exponent\": 1}"},
+        4);
+}
+END_TEST
+
 /* The representative rank's tasks run at the same times in both. */
 START_TEST(the_slowest_rank_does_the_same_folded_and_among_all)
 {
@@ -124,6 +166,7 @@ lower_suite(void)
     tcase_add_test(tests, all_ranks_have_a_task_each_and_share_collectives);
     tcase_add_test(tests, tasks_take_the_fractions_that_their_work_says);
     tcase_add_test(tests, folded_and_all_end_at_the_same_picosecond);
+    tcase_add_test(tests, split_models_end_at_the_same_picosecond_too);
     tcase_add_test(tests, the_slowest_rank_does_the_same_folded_and_among_all);
     suite_add_tcase(suite, tests);
     return suite;

@@ -231,7 +231,7 @@ check_ranks(const struct check *check)
                   check->cluster->name,
                   (long long)nearest_divisor(gpus, plan->expert_tensor * plan->expert *
                                                        plan->pipeline));
-    if (is_dense && is_experts && !is_pipeline_common(plan))
+    if (is_dense && is_experts && check->arch->experts > 0 && !is_pipeline_common(plan))
         return error_add(
             check->errors, ERROR_INFEASIBLE, place_of(check, "rank_order"),
             "stages of the experts would not be the stages of the dense layers: "

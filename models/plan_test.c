@@ -125,6 +125,76 @@ START_TEST(gradients_narrower_than_the_weights_are_refused)
 }
 END_TEST
 
+/* What the message offers works. */
+static void
+expect_works(const char *const *settings, size_t count)
+{
+    memset(&errors, 0, sizeof errors);
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = count};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s", errors.items[0].what);
+}
+
+START_TEST(schedules_say_how_many_microbatches_they_need)
+{
+    const char *few[] = {"plan.schedule=dualpipe", "plan.pipeline=4",
+                         "plan.global_batch_sequences=2048"};
+    struct run_request request = {
+        .file = "configs/runs/zaya1-base-4k-1024.json", .settings = few, .setting_count = 3};
+    ck_assert_ptr_null(run_read(&request, arena, &errors));
+    ck_assert_str_eq(errors.items[0].what,
+                     "DualPipe needs an even number of at least 8 microbatches, found 4, the "
+                     "nearest is 8");
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
+    expect_works((const char *[]){"plan.schedule=dualpipe", "plan.pipeline=4",
+                                  "plan.global_batch_sequences=4096"},
+                 3);
+}
+END_TEST
+
+/* Of 40 layers 8 stages have five each; with embedding and head counted 42 are 6 a stage of 7. */
+START_TEST(stages_may_be_listed_or_count_the_ends)
+{
+    expect_works((const char *[]){"plan.pipeline=8"}, 1);
+    expect_works((const char *[]){"plan.pipeline=4", "plan.stage_layers=[11, 10, 10, 9]"}, 2);
+    const char *settings[] = {"plan.pipeline=4", "plan.stage_layers=[11, 10, 10, 10]"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = 2};
+    ck_assert_ptr_null(run_read(&request, arena, &errors));
+    ck_assert_str_eq(errors.items[0].what, "adds up to 41 layers, zaya1-base has 40");
+}
+END_TEST
+
+START_TEST(a_batch_may_be_given_in_tokens)
+{
+    expect("plan.global_batch_tokens=16777216", "configs/plans/zaya1-base-4k.json:1:1: $",
+           "wanted either \"global_batch_sequences\" or \"global_batch_tokens\"");
+}
+END_TEST
+
+START_TEST(too_few_tokens_for_the_context_ranks_are_named)
+{
+    expect("plan.context=4096", "configs/plans/zaya1-base-4k.json:4:22: $.sequence_tokens",
+           "4096 tokens are not 8192 equal pieces (context 4096 x 2 x tensor 1), the nearest "
+           "that are: 8192");
+}
+END_TEST
+
+/* Three faults of three kinds, told at once. */
+START_TEST(faults_are_told_together)
+{
+    const char *settings[] = {"plan.expert=3", "plan.pipeline=7", "plan.gradient_dtype=fp8"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = 3};
+    ck_assert_ptr_null(run_read(&request, arena, &errors));
+    ck_assert_int_eq(errors.count, 3);
+}
+END_TEST
+
 Suite *
 plan_suite(void)
 {
@@ -138,6 +208,11 @@ plan_suite(void)
     tcase_add_test(tests, what_cannot_be_lowered_yet_is_infeasible);
     tcase_add_test(tests, weights_are_one_an_expert);
     tcase_add_test(tests, gradients_narrower_than_the_weights_are_refused);
+    tcase_add_test(tests, schedules_say_how_many_microbatches_they_need);
+    tcase_add_test(tests, stages_may_be_listed_or_count_the_ends);
+    tcase_add_test(tests, a_batch_may_be_given_in_tokens);
+    tcase_add_test(tests, too_few_tokens_for_the_context_ranks_are_named);
+    tcase_add_test(tests, faults_are_told_together);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -111,6 +111,12 @@ price_exchange(const struct pricing *pricing, const struct placement *placement,
                                     .group = placement_group(placement, exchange->peers, 0),
                                     .bytes = exchange->bytes};
     collective.ranks = placement_group_ranks(placement, exchange->peers);
+    if (exchange->kind == COLLECTIVE_SEND_RECV) { /* each to the next of the group */
+        collective.from = rank_group_at(&collective.group, 0);
+        collective.to = rank_group_at(&collective.group, 1);
+        collective.group = (struct rank_group){.size = 0};
+        collective.ranks = 2;
+    }
     return pricing_collective(pricing, exchange->name, exchange->spent_on, &collective);
 }
 

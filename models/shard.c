@@ -3,15 +3,7 @@
 
 #include <assert.h>
 
-#include "models/shard_lists.h"
-
-struct shard_builder {
-    const struct shard *shard;
-    struct arena *arena;
-    struct shard_lists lists;
-    struct shard_step *steps;
-    size_t count, capacity;
-};
+#include "models/shard_builder.h"
 
 static struct shard_step *
 append(struct shard_builder *builder)
@@ -21,9 +13,9 @@ append(struct shard_builder *builder)
     return &builder->steps[builder->count++];
 }
 
-static void
-append_exchange(struct shard_builder *builder, const struct shard_exchange *exchange,
-                int64_t beside)
+void
+shard_append_exchange(struct shard_builder *builder, const struct shard_exchange *exchange,
+                      int64_t beside)
 {
     if (placement_group_ranks(&builder->shard->placement, exchange->peers) == 1)
         return;
@@ -41,7 +33,7 @@ append_tensor_exchange(struct shard_builder *builder, const char *name,
                                       .peers = PEERS_TENSOR,
                                       .dtype = builder->shard->workload.plan->compute_dtype,
                                       .bytes = builder->lists.whole_bytes};
-    append_exchange(builder, &exchange, beside);
+    shard_append_exchange(builder, &exchange, beside);
 }
 
 /* Each tensor rank's part of the sequence becomes the whole. */
@@ -79,10 +71,10 @@ append_routing(struct shard_builder *builder, bool is_dispatch)
     within.peers = PEERS_EXPERT_TENSOR;
     within.bytes = builder->lists.routed_rows * builder->lists.row_bytes;
     if (!is_dispatch)
-        append_exchange(builder, &within, 0);
-    append_exchange(builder, &all_to_all, 0);
+        shard_append_exchange(builder, &within, 0);
+    shard_append_exchange(builder, &all_to_all, 0);
     if (is_dispatch)
-        append_exchange(builder, &within, 0);
+        shard_append_exchange(builder, &within, 0);
 }
 
 /* Forward, from one way the tokens lie to the next. */
@@ -115,8 +107,9 @@ append_mirror(struct shard_builder *builder, enum token_layout from, enum token_
         append_routing(builder, true);
 }
 
-static void
-append_operations(struct shard_builder *builder, const struct operation *operations, int count)
+void
+shard_append_operations(struct shard_builder *builder, const struct operation *operations,
+                        int count)
 {
     for (int i = 0; i < count; i++)
         *append(builder) =
@@ -140,10 +133,10 @@ append_entry_backward(struct shard_builder *builder, const struct model_operator
     int weights = item->backward_count - first_weight;
     if (weights > 0)
         append_gather(builder, is_beside ? first_weight : 0);
-    append_operations(builder, item->backward, first_weight);
+    shard_append_operations(builder, item->backward, first_weight);
     if (is_beside)
         append_sum(builder, weights);
-    append_operations(builder, item->backward + first_weight, weights);
+    shard_append_operations(builder, item->backward + first_weight, weights);
     if (!is_beside)
         append_sum(builder, 0);
 }
@@ -214,7 +207,43 @@ append_loss_exchange(struct shard_builder *builder)
                                                builder->lists.whole_bytes /
                                                builder->lists.row_bytes};
     if (workload->plan->is_vocabulary_parallel)
-        append_exchange(builder, &exchange, 0);
+        shard_append_exchange(builder, &exchange, 0);
+}
+
+/* The first operator between the projections and the core of compressed attention. */
+static bool
+is_first_mixing(const struct shard_builder *builder, int64_t index)
+{
+    const struct operator_list *list = &builder->lists.of[TOKENS_WHOLE];
+    return builder->shard->workload.arch->attention == ATTENTION_CCA &&
+           list->items[index].spent_on == CLASS_ATTENTION_MIXING &&
+           list->items[index - 1].spent_on != CLASS_ATTENTION_MIXING;
+}
+
+static void
+append_forward_operator(struct shard_builder *builder, int64_t index)
+{
+    const struct model_operator *item = shard_lists_at(&builder->lists, index);
+    bool is_shared = builder->shard->placement.context > 1;
+    if (is_shared && is_first_mixing(builder, index))
+        shard_append_context_halo(builder, DIRECTION_FORWARD);
+    if (is_shared && item->spent_on == CLASS_ATTENTION_CORE)
+        shard_append_context_core(builder, item->forward, item->forward_count);
+    else
+        shard_append_operations(builder, item->forward, item->forward_count);
+}
+
+static void
+append_inner_backward(struct shard_builder *builder, int64_t index)
+{
+    const struct model_operator *item = shard_lists_at(&builder->lists, index);
+    bool is_shared = builder->shard->placement.context > 1;
+    if (is_shared && item->spent_on == CLASS_ATTENTION_CORE)
+        shard_append_context_core(builder, item->backward, item->backward_count);
+    else
+        shard_append_operations(builder, item->backward, item->backward_count);
+    if (is_shared && is_first_mixing(builder, index))
+        shard_append_context_halo(builder, DIRECTION_BACKWARD);
 }
 
 static struct shard_list
@@ -229,8 +258,7 @@ build_forward(struct shard_builder *builder)
         append_sort(builder, from, to, false, DIRECTION_FORWARD);
         if (i == count)
             break;
-        const struct model_operator *item = shard_lists_at(&builder->lists, i);
-        append_operations(builder, item->forward, item->forward_count);
+        append_forward_operator(builder, i);
     }
     if (builder->lists.block == BLOCK_HEAD)
         append_loss_exchange(builder);
@@ -252,7 +280,7 @@ build_backward(struct shard_builder *builder)
         if (own == TOKENS_WHOLE && before != own)
             append_entry_backward(builder, item);
         else
-            append_operations(builder, item->backward, item->backward_count);
+            append_inner_backward(builder, i);
     }
     return take_list(builder);
 }

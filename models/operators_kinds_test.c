@@ -58,10 +58,10 @@ workload_of(const char *model, const char *stack)
 
 /* The index-th operation of that name, forward or backward; NULL when there are fewer. */
 static const struct operation *
-find(struct operator_list list, const char *name, int index)
+find(const struct operator_list *list, const char *name, int index)
 {
-    for (int64_t i = 0; i < list.count; i++) {
-        const struct model_operator *item = &list.items[i];
+    for (int64_t i = 0; i < list->count; i++) {
+        const struct model_operator *item = &list->items[i];
         for (int j = 0; j < item->forward_count; j++)
             if (strcmp(item->forward[j].name, name) == 0 && index-- == 0)
                 return &item->forward[j];
@@ -79,7 +79,7 @@ block_of(const struct workload *workload, enum block block)
 }
 
 static void
-check_gemm(struct operator_list list, const char *name, int64_t n, int64_t k)
+check_gemm(const struct operator_list *list, const char *name, int64_t n, int64_t k)
 {
     const struct operation *found = find(list, name, 0);
     ck_assert_msg(found != NULL, "no %s", name);
@@ -93,13 +93,13 @@ START_TEST(latent_attention_goes_down_and_up_again)
 {
     struct workload workload = workload_of("deepseek-v3", "megatron-fused");
     struct operator_list list = block_of(&workload, BLOCK_ATTENTION);
-    check_gemm(list, "mla_query_down", 1536, 7168);
-    check_gemm(list, "mla_query_up", 128 * 192, 1536);
-    check_gemm(list, "mla_key_value_down", 512 + 64, 7168);
-    check_gemm(list, "mla_key_value_up", 128 * (128 + 128), 512);
-    check_gemm(list, "attention_output", 7168, 128 * 128);
-    ck_assert_int_eq(find(list, "mla_query_norm", 0)->kernel.rows_by_width.width, 1536);
-    ck_assert_int_eq(find(list, "mla_key_value_norm", 0)->kernel.rows_by_width.width, 512);
+    check_gemm(&list, "mla_query_down", 1536, 7168);
+    check_gemm(&list, "mla_query_up", 128 * 192, 1536);
+    check_gemm(&list, "mla_key_value_down", 512 + 64, 7168);
+    check_gemm(&list, "mla_key_value_up", 128 * (128 + 128), 512);
+    check_gemm(&list, "attention_output", 7168, 128 * 128);
+    ck_assert_int_eq(find(&list, "mla_query_norm", 0)->kernel.rows_by_width.width, 1536);
+    ck_assert_int_eq(find(&list, "mla_key_value_norm", 0)->kernel.rows_by_width.width, 512);
 }
 END_TEST
 
@@ -109,11 +109,11 @@ START_TEST(values_narrower_than_queries_are_padded_or_priced_at_the_mean)
     struct workload padding = workload_of("deepseek-v3", "pytorch-eager");
     struct operator_list mean = block_of(&taking, BLOCK_ATTENTION);
     struct operator_list padded = block_of(&padding, BLOCK_ATTENTION);
-    ck_assert_int_eq(find(mean, "attention", 0)->kernel.attention.head_dim, (192 + 128) / 2);
-    ck_assert_int_eq(find(padded, "attention", 0)->kernel.attention.head_dim, 192);
-    const struct operation *pad = find(padded, "pad_values", 0);
+    ck_assert_int_eq(find(&mean, "attention", 0)->kernel.attention.head_dim, (192 + 128) / 2);
+    ck_assert_int_eq(find(&padded, "attention", 0)->kernel.attention.head_dim, 192);
+    const struct operation *pad = find(&padded, "pad_values", 0);
     ck_assert_double_eq(pad->kernel.elementwise.write_bytes, 2.0 * 4096 * 128 * 192);
-    ck_assert_ptr_null(find(mean, "pad_values", 0));
+    ck_assert_ptr_null(find(&mean, "pad_values", 0));
 }
 END_TEST
 
@@ -124,8 +124,8 @@ START_TEST(every_second_layer_of_gpt_oss_has_a_window)
     ck_assert_int_eq(operators_attention_block(workload.arch, 1), BLOCK_ATTENTION);
     struct operator_list slides = block_of(&workload, BLOCK_WINDOW_ATTENTION);
     struct operator_list full = block_of(&workload, BLOCK_ATTENTION);
-    ck_assert_int_eq(find(slides, "attention", 0)->kernel.attention.window, 128);
-    ck_assert_int_eq(find(full, "attention", 0)->kernel.attention.window, 0);
+    ck_assert_int_eq(find(&slides, "attention", 0)->kernel.attention.window, 128);
+    ck_assert_int_eq(find(&full, "attention", 0)->kernel.attention.window, 0);
     struct workload llama = workload_of("llama-3.1-8b", "megatron-fused");
     ck_assert_int_eq(block_of(&llama, BLOCK_WINDOW_ATTENTION).count, 0);
 }
@@ -137,12 +137,12 @@ START_TEST(the_gradient_of_a_bias_is_a_sum_over_the_tokens)
 {
     struct workload workload = workload_of("gpt-oss-20b", "megatron-fused");
     struct operator_list list = block_of(&workload, BLOCK_ATTENTION);
-    const struct operation *bias = find(list, "query_key_value.bias_gradient", 0);
+    const struct operation *bias = find(&list, "query_key_value.bias_gradient", 0);
     ck_assert_double_eq(bias->kernel.elementwise.read_bytes, 2.0 * 4096 * 5120);
     ck_assert_double_eq(bias->kernel.elementwise.write_bytes, 2.0 * 5120);
     list = block_of(&workload, BLOCK_FEED_FORWARD);
-    ck_assert_ptr_nonnull(find(list, "router.bias_gradient", 0));
-    bias = find(list, "gate_up.bias_gradient", 0); /* 4 copies a token, a bias an expert */
+    ck_assert_ptr_nonnull(find(&list, "router.bias_gradient", 0));
+    bias = find(&list, "gate_up.bias_gradient", 0); /* 4 copies a token, a bias an expert */
     ck_assert_double_eq(bias->kernel.elementwise.read_bytes, 2.0 * 4 * 4096 * 5760);
     ck_assert_double_eq(bias->kernel.elementwise.write_bytes, 2.0 * 32 * 5760);
 }
@@ -154,12 +154,12 @@ START_TEST(first_layers_of_deepseek_are_dense_the_others_share_an_expert)
     ck_assert_int_eq(operators_feed_forward_block(workload.arch, 2), BLOCK_DENSE_FEED_FORWARD);
     ck_assert_int_eq(operators_feed_forward_block(workload.arch, 3), BLOCK_FEED_FORWARD);
     struct operator_list dense = block_of(&workload, BLOCK_DENSE_FEED_FORWARD);
-    check_gemm(dense, "gate_up", 2 * 18432, 7168);
-    ck_assert_ptr_null(find(dense, "router", 0));
+    check_gemm(&dense, "gate_up", 2 * 18432, 7168);
+    ck_assert_ptr_null(find(&dense, "router", 0));
     struct operator_list mixture = block_of(&workload, BLOCK_FEED_FORWARD);
-    check_gemm(mixture, "shared_gate_up", 2 * 2048, 7168);
-    check_gemm(mixture, "shared_down", 7168, 2048);
-    ck_assert_int_eq(find(mixture, "gate_up", 0)->kernel.grouped_gemm.experts, 256);
+    check_gemm(&mixture, "shared_gate_up", 2 * 2048, 7168);
+    check_gemm(&mixture, "shared_down", 7168, 2048);
+    ck_assert_int_eq(find(&mixture, "gate_up", 0)->kernel.grouped_gemm.experts, 256);
     struct workload mixtral = workload_of("mixtral-8x7b", "megatron-fused");
     ck_assert_int_eq(block_of(&mixtral, BLOCK_DENSE_FEED_FORWARD).count, 0);
 }
@@ -170,13 +170,13 @@ START_TEST(prediction_runs_a_layer_and_the_head_again)
 {
     struct workload workload = workload_of("deepseek-v3", "megatron-fused");
     struct operator_list list = block_of(&workload, BLOCK_HEAD);
-    check_gemm(list, "prediction_join", 7168, 2 * 7168);
-    ck_assert_ptr_nonnull(find(list, "mla_query_up", 0));
-    ck_assert_ptr_nonnull(find(list, "logits", 1));
+    check_gemm(&list, "prediction_join", 7168, 2 * 7168);
+    ck_assert_ptr_nonnull(find(&list, "mla_query_up", 0));
+    ck_assert_ptr_nonnull(find(&list, "logits", 1));
     struct workload kimi = workload_of("kimi-k2-instruct", "megatron-fused");
     list = block_of(&kimi, BLOCK_HEAD);
-    ck_assert_ptr_null(find(list, "prediction_join", 0));
-    ck_assert_ptr_null(find(list, "logits", 1));
+    ck_assert_ptr_null(find(&list, "prediction_join", 0));
+    ck_assert_ptr_null(find(&list, "logits", 1));
 }
 END_TEST
 
@@ -190,11 +190,11 @@ START_TEST(loads_reach_the_rows_of_the_experts)
     plan.routing = &routing;
     workload.plan = &plan;
     struct operator_list list = block_of(&workload, BLOCK_FEED_FORWARD);
-    const struct kernel *up = &find(list, "gate_up", 0)->kernel;
+    const struct kernel *up = &find(&list, "gate_up", 0)->kernel;
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(up->grouped_gemm.rows[i], loads.rows[i]);
     ck_assert_int_eq(up->grouped_gemm.rows[0], 1024); /* all that it has room for */
-    const struct kernel *permute = &find(list, "permute", 0)->kernel;
+    const struct kernel *permute = &find(&list, "permute", 0)->kernel;
     ck_assert_int_lt(loads.copies, 2 * 4096);
     CHECK_NEAR(permute->elementwise.write_bytes, 2.0 * 4096 * (double)loads.copies, 1e-12);
 }
@@ -210,8 +210,8 @@ saved_per_token(const struct workload *workload, enum block block)
     return bytes / 4096;
 }
 
-/* Bytes a token and layer in bf16 with flash attention, without dropout: 8 h + 4 a d + 4 g d + 6 f +
- * 4 a for the row sums (arXiv 2205.05198 without what flash attention and SwiGLU change). */
+/* Bytes a token and layer in bf16 with flash attention, without dropout: 8 h + 4 a d + 4 g d +
+ * 6 f + 4 a for the row sums (arXiv 2205.05198 without what flash attention and SwiGLU change). */
 START_TEST(a_dense_layer_keeps_what_theory_says)
 {
     struct workload workload = workload_of("llama-3.1-70b", "megatron-fused");
@@ -242,13 +242,13 @@ START_TEST(rope_apart_is_five_kernels_each_way)
     const char *const names[] = {"rope.negate", "rope.swap", "rope.cosine", "rope.sine",
                                  "rope.add"};
     for (int i = 0; i < 5; i++) {
-        ck_assert_ptr_nonnull(find(list, names[i], 3));
-        ck_assert_ptr_null(find(list, names[i], 4));
+        ck_assert_ptr_nonnull(find(&list, names[i], 3));
+        ck_assert_ptr_null(find(&list, names[i], 4));
     }
     list = block_of(&fused, BLOCK_ATTENTION);
-    const struct elementwise *rope = &find(list, "rope", 0)->kernel.elementwise;
+    const struct elementwise *rope = &find(&list, "rope", 0)->kernel.elementwise;
     ck_assert_double_eq(rope->read_bytes, 2.0 * 4096 * (32 + 8) * 128);
-    ck_assert_ptr_null(find(list, "rope.add", 0));
+    ck_assert_ptr_null(find(&list, "rope.add", 0));
 }
 END_TEST
 

@@ -9,8 +9,8 @@ double
 expert_groups_met(double groups, int64_t experts, int64_t top_k)
 {
     double all = (double)experts, others = all - all / groups, none = 1;
-    for (double i = 0; i < (double)top_k; i++) /* C(others, k) / C(all, k), factor by factor */
-        none *= fmax(0, others - i) / (all - i);
+    for (int64_t i = 0; i < top_k; i++) /* C(others, k) / C(all, k), factor by factor */
+        none *= fmax(0, others - (double)i) / (all - (double)i);
     return groups * (1 - none);
 }
 

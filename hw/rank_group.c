@@ -66,12 +66,13 @@ check_rows(const struct rank_group *group, struct error_list *errors)
     if (group->size > 1 && group->stride == 0)
         return error_add(errors, ERROR_INPUT, "", "rank %lld is twice in the group",
                          (long long)group->first);
+    int64_t second = group->first + group->row_stride;
     bool is_apart = group->row_stride > (group->size - 1) * group->stride;
     if (group->rows > 1 && !is_apart)
         return error_add(errors, ERROR_INPUT, "",
                          "the second row of the group begins before its first ends, with "
                          "rank %lld",
-                         (long long)(group->first + group->row_stride));
+                         (long long)second);
     return true;
 }
 

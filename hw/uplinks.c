@@ -42,12 +42,12 @@ uplink_largest_load(double flows, double paths, double bins)
     if (mean > NORMAL_FROM_MEAN)
         return mean + sqrt(2 * log(bins) * mean * (1 - p));
     double at = exp(flows * log1p(-p)), below = at, sum = 0;
-    for (double t = 0; t < flows; t++) { /* at: P(exactly t), below: P(at most t) */
+    for (int64_t t = 0; t < (int64_t)flows; t++) { /* at: P(exactly t), below: P(at most t) */
         double more = 1 - pow(fmin(below, 1), bins);
         sum += more;
-        if (t > mean && more < 1e-12)
+        if ((double)t > mean && more < 1e-12)
             break;
-        at *= (flows - t) / (t + 1) * p / (1 - p);
+        at *= (flows - (double)t) / ((double)t + 1) * p / (1 - p);
         below += at;
     }
     return fmax(sum, least);

@@ -61,21 +61,30 @@ next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* The mean over draws of the fullest of `leaves` times `paths` links, each leaf throwing m
- * flows. */
+/* The fullest of `paths` links when m flows are thrown on them. */
+static int
+throw_flows(int flows, int paths, uint64_t *state)
+{
+    enum { PATHS_MAX = 64 };
+    int count[PATHS_MAX] = {0}, largest = 0;
+    for (int flow = 0; flow < flows; flow++) {
+        int *hit = &count[next_random(state) % (uint64_t)paths];
+        largest = ++*hit > largest ? *hit : largest;
+    }
+    return largest;
+}
+
+/* The mean over draws of the fullest link of all leaves. */
 static double
 drawn_largest(int flows, int paths, int leaves, uint64_t *state)
 {
-    enum { DRAWS = 4000, PATHS_MAX = 64 };
+    enum { DRAWS = 4000 };
     double sum = 0;
     for (int draw = 0; draw < DRAWS; draw++) {
         int largest = 0;
         for (int leaf = 0; leaf < leaves; leaf++) {
-            int count[PATHS_MAX] = {0};
-            for (int flow = 0; flow < flows; flow++) {
-                int *hit = &count[next_random(state) % (uint64_t)paths];
-                largest = ++*hit > largest ? *hit : largest;
-            }
+            int one = throw_flows(flows, paths, state);
+            largest = one > largest ? one : largest;
         }
         sum += largest;
     }

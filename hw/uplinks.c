@@ -26,6 +26,7 @@ uplink_load_of(const struct fabric *fabric, int64_t gpus_per_node,
         .member_nics = members * (is_of_a_rail ? 1 : (double)placement->gpus),
         .member_nodes = members,
         .nodes = (double)placement->nodes,
+        .gpus = (double)placement->gpus,
     };
     return true;
 }
@@ -73,7 +74,8 @@ uplink_s(const struct fabric *fabric, const struct uplink_load *load,
     double even_s = nic_s * leaving_nics / links_nics;
     if (fabric->is_sprayed || spines <= 1)
         return even_s;
-    double peers = pattern == UPLINK_NEIGHBOURS ? 1 : load->nodes - load->member_nodes;
+    double peers =
+        pattern == UPLINK_NEIGHBOURS ? 1 : (load->nodes - load->member_nodes) * load->gpus;
     double senders = pattern == UPLINK_NEIGHBOURS ? leaving_nics : load->member_nics;
     double flows = fmax(1, round(senders * peers));
     double leaves = ceil(load->nodes / load->member_nodes);

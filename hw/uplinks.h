@@ -23,6 +23,7 @@ struct uplink_load {
     double member_nics;  /* of them, those of the group */
     double member_nodes; /* on one leaf */
     double nodes;        /* of the group */
+    double gpus; /* of it on each node: a NIC has flows for as many on each other node */
 };
 
 /* False if no traffic of the group leaves a leaf. */

@@ -121,7 +121,7 @@ START_TEST(a_permutation_over_hashed_paths_takes_four_times_as_long)
     hashed.is_sprayed = false;
     hashed.oversubscription_ratio = 1;
     struct uplink_load load = {
-        .leaf_nics = 16, .member_nics = 16, .member_nodes = 1, .nodes = 8};
+        .leaf_nics = 16, .member_nics = 16, .member_nodes = 1, .nodes = 8, .gpus = 16};
     double ratio = uplink_s(&hashed, &load, UPLINK_NEIGHBOURS, 1);
     ck_assert(ratio > 3.5 && ratio < 5);
 }

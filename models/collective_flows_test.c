@@ -33,7 +33,7 @@ teardown(void)
 }
 
 static double
-flows_s(const struct collective *collective, const char *algorithm)
+flows_by_seed_s(const struct collective *collective, const char *algorithm, uint64_t seed)
 {
     struct text csv = text_new(arena);
     ck_assert_msg(collective_flows_write(ideal, collective, algorithm, &csv, &errors), "%s",
@@ -41,12 +41,18 @@ flows_s(const struct collective *collective, const char *algorithm)
     const struct flow_list *list =
         flow_list_read("flows.csv", &csv, cluster_gpus(ideal), arena, &errors);
     ck_assert_msg(list != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct flow_times *times = flow_times_find(list, ideal, 1, arena, &errors);
+    const struct flow_times *times = flow_times_find(list, ideal, seed, arena, &errors);
     ck_assert_msg(times != NULL, "%s", errors.items[0].what);
     double last_s = 0;
     for (size_t i = 0; i < list->count; i++)
         last_s = fmax(last_s, times->finish_s[i]);
     return last_s;
+}
+
+static double
+flows_s(const struct collective *collective, const char *algorithm)
+{
+    return flows_by_seed_s(collective, algorithm, 1);
 }
 
 static struct collective_cost
@@ -187,6 +193,32 @@ START_TEST(up_to_the_spines)
 }
 END_TEST
 
+/* Paths drawn for each flow: the price is the mean over draws, within a tenth. Between one GPU of
+ * each of 16 nodes in leaves of 2, and everything on 4 nodes in leaves of 1, over 4 and 8 spines. */
+START_TEST(over_paths_that_are_drawn)
+{
+    enum { DRAWS = 24 };
+    static const int64_t cases[][5] = {{16, 16, 2, 4, 16}, {32, 4, 1, 8, 2}, {16, 8, 2, 8, 8}};
+    ideal->fabric.network_topology = NETWORK_LEAF_SPINE;
+    ideal->fabric.is_sprayed = false;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct collective all = {.kind = COLLECTIVE_ALL_TO_ALL,
+                                 .ranks = cases[i][0],
+                                 .nodes = cases[i][1],
+                                 .bytes = 1e9};
+        ideal->fabric.leaf_nodes = cases[i][2];
+        ideal->fabric.spine_count = cases[i][3];
+        ideal->fabric.oversubscription_ratio = (double)cases[i][4];
+        struct collective_cost cost = cost_of(&all);
+        ck_assert_str_eq(cost.bound, "spine");
+        double sum_s = 0;
+        for (uint64_t seed = 0; seed < DRAWS; seed++)
+            sum_s += flows_by_seed_s(&all, cost.algorithm, seed);
+        CHECK_NEAR(cost.transfer_s, sum_s / DRAWS, 0.1);
+    }
+}
+END_TEST
+
 /* Random bytes for each pair: flows end no earlier than the busiest wire, and hardly later,
  * since what is not on it has time. */
 START_TEST(unequal_pairs_take_about_their_busiest_wire)
@@ -243,6 +275,7 @@ collective_flows_suite(void)
     tcase_add_test(tests, level_by_level);
     tcase_add_test(tests, from_everyone_to_everyone);
     tcase_add_test(tests, up_to_the_spines);
+    tcase_add_test(tests, over_paths_that_are_drawn);
     tcase_add_test(tests, unequal_pairs_take_about_their_busiest_wire);
     tcase_add_test(tests, what_is_not_made_of_such_flows_is_refused);
     suite_add_tcase(suite, tests);

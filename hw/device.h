@@ -71,7 +71,11 @@ struct device_gemm {
     /* compute^p + memory^p = time^p: infinity is perfect overlap; one power budget that both
      * share lowers it. */
     double overlap_exponent;
-    double moe_fraction; /* of a product's rate that a fused MoE kernel's products reach */
+    /* Of a fused MoE layer: what a kernel of it adds, the part of the sustained rate that its
+     * products reach, and at what rate rows are gathered to experts and added back to tokens. */
+    double moe_launch_s;
+    double moe_fraction;
+    double moe_row_bytes_per_s;
     double moe_relative_sigma;
     double relative_sigma_long;   /* over 100 microseconds */
     double relative_sigma_medium; /* 10 to 100 */

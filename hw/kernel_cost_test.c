@@ -11,7 +11,7 @@
 
 Suite *kernel_cost_suite(void);
 
-static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb"};
+static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
 
 static void
 stop(void *context, size_t wanted_bytes)
@@ -203,8 +203,8 @@ kernel_cost_suite(void)
 {
     Suite *suite = suite_create("kernel_cost");
     TCase *tests = tcase_create("shipped devices");
-    tcase_add_loop_test(tests, every_kind_has_a_finite_price_and_reason, 0, 4);
-    tcase_add_loop_test(tests, a_deeper_product_is_never_quicker, 0, 4);
+    tcase_add_loop_test(tests, every_kind_has_a_finite_price_and_reason, 0, 5);
+    tcase_add_loop_test(tests, a_deeper_product_is_never_quicker, 0, 5);
     tcase_add_test(tests, mi300x_products_come_near_the_published_rates);
     tcase_add_test(tests, wide_vocabularies_cost_milliseconds);
     tcase_add_test(tests, what_the_device_lacks_is_refused_by_name);

@@ -8,7 +8,7 @@
 
 Suite *coefficient_suite(void);
 
-static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb"};
+static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
 
 static struct arena *arena;
 static struct error_list errors;

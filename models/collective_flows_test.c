@@ -175,6 +175,17 @@ START_TEST(from_everyone_to_everyone)
 }
 END_TEST
 
+/* GPUs on a switch have one port each, which what is forwarded passes as well. */
+START_TEST(through_the_ports_of_a_switch)
+{
+    ideal->fabric.node_topology = NODE_SWITCH;
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 8, 1, "direct");
+    check_agreement(COLLECTIVE_ALL_REDUCE, 8, 1, "direct");
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 16, 2, "forwarded to the rail");
+    check_agreement(COLLECTIVE_ALL_TO_ALL, 128, 16, "forwarded to the rail");
+}
+END_TEST
+
 /* Four nodes on a leaf, 4 to 1, sprayed: rails, then all on one leaf. */
 START_TEST(up_to_the_spines)
 {
@@ -274,6 +285,7 @@ collective_flows_suite(void)
     tcase_add_test(tests, around_all_ranks);
     tcase_add_test(tests, level_by_level);
     tcase_add_test(tests, from_everyone_to_everyone);
+    tcase_add_test(tests, through_the_ports_of_a_switch);
     tcase_add_test(tests, up_to_the_spines);
     tcase_add_test(tests, over_paths_that_are_drawn);
     tcase_add_test(tests, unequal_pairs_take_about_their_busiest_wire);

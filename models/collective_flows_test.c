@@ -204,8 +204,8 @@ START_TEST(up_to_the_spines)
 }
 END_TEST
 
-/* Paths drawn for each flow: the price is the mean over draws, within a tenth. Between one GPU of
- * each of 16 nodes in leaves of 2, and everything on 4 nodes in leaves of 1, over 4 and 8 spines. */
+/* Paths drawn for each flow: the price is the mean over draws, within a tenth. Between one
+ * GPU of each of 16 nodes, all of 4 nodes, two of each of 8, over 4 and 8 spines. */
 START_TEST(over_paths_that_are_drawn)
 {
     enum { DRAWS = 24 };

@@ -207,9 +207,11 @@ make_subtitle(const struct collective_curves *curves, struct arena *arena)
     for (size_t c = 0; c < curves->count; c++)
         measured += curves->items[c].measured_count;
     const char *what = curves->draws_time ? "time" : "bus bandwidth as rccl-tests counts it";
-    const char *text =
-        arena_format(arena, "%s, %lld GPU%s a node", what, (long long)curve->placement.gpus,
-                     curve->placement.gpus == 1 ? "" : "s");
+    const char *text = arena_format(arena, "%s, from one GPU to another", what);
+    if (curve->collective.kind != COLLECTIVE_SEND_RECV)
+        text =
+            arena_format(arena, "%s, %lld GPU%s a node", what, (long long)curve->placement.gpus,
+                         curve->placement.gpus == 1 ? "" : "s");
     return measured == 0 ? text : arena_format(arena, "%s · %zu measured", text, measured);
 }
 

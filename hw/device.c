@@ -117,6 +117,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
     FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),
     FIELD_NUMBER("power_exponent", gemm_reading, gemm.power_exponent, 1, 100),
+    FIELD_NUMBER_IF_ANY("mixed_load_gain", gemm_reading, gemm.mixed_load_gain, 0, 2),
     FIELD_SECONDS("split_s", gemm_reading, gemm.split_s),
     FIELD_COUNT("split_maximum", gemm_reading, gemm.split_maximum, 64),
     FIELD_COUNT("resident_workgroups", gemm_reading, gemm.resident_workgroups, 32),

@@ -68,6 +68,9 @@ struct device_gemm {
     double sustained_flop_per_s[DTYPE_COUNT];
     /* issue^q + power^q = compute^q: infinity is a hard limit, 1 a sum. */
     double power_exponent;
+    /* In a step, where other kernels leave power over, products run 1 + this x the others' part of
+     * the time faster than alone (models/mixed_load.h); 0: not known. */
+    double mixed_load_gain;
     /* compute^p + memory^p = time^p: infinity is perfect overlap; one power budget that both
      * share lowers it. */
     double overlap_exponent;

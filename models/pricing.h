@@ -9,6 +9,7 @@ struct pricing {
     const struct step_inputs *inputs;
     struct arena *arena;
     struct error_list *errors;
+    double product_speedup; /* of matrix products, against the list prices of hw */
 };
 
 /* Each returns NULL after adding why it has no price. */

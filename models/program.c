@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "models/mixed_load.h"
 #include "models/program_builder.h"
 
 const char *
@@ -340,7 +341,8 @@ program_of(const struct step_inputs *inputs, struct arena *arena, struct error_l
 {
     int faults_before = errors->count;
     const struct plan *plan = inputs->workload.plan;
-    struct program_builder builder = {.pricing = {inputs, arena, errors},
+    double speedup = mixed_load_speedup(inputs, arena);
+    struct program_builder builder = {.pricing = {inputs, arena, errors, speedup},
                                       .shard = step_inputs_shard(inputs),
                                       .shape = schedule_shape(plan, inputs->cluster)};
     struct program *program = arena_alloc(arena, 1, sizeof *program);

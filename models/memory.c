@@ -301,8 +301,8 @@ memory_of_stage(const struct ledger *ledger)
                             .capacity = ledger->inputs->cluster->device->hbm_bytes,
                             .stage = ledger->stage,
                             .communication = all_to_all_bytes(ledger) + transfer_bytes(ledger)};
-    add_weights(ledger, &tensors.dense, placement->data * placement->context, &memory);
-    add_weights(ledger, &tensors.experts, placement->expert_data, &memory);
+    add_weights(ledger, &tensors.dense, placement->shard, &memory);
+    add_weights(ledger, &tensors.experts, placement->expert_shard, &memory);
     add_activations(ledger, &memory);
     memory.workspace = larger(memory.workspace, transient_bytes(ledger));
     double allocated = memory.weights + memory.gradients + memory.optimizer +

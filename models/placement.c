@@ -18,6 +18,10 @@ placement_of(const struct plan *plan, const struct cluster *cluster)
     };
     for (int i = 0; i < PLAN_AXIS_COUNT; i++)
         placement.order[i] = plan->order[i];
+    int64_t data = placement.data * placement.context;
+    placement.shard = plan->shard_ranks > 0 ? plan->shard_ranks : data;
+    bool is_cut = placement.shard < data && placement.expert_data % placement.shard == 0;
+    placement.expert_shard = is_cut ? placement.shard : placement.expert_data;
     return placement;
 }
 
@@ -107,6 +111,10 @@ group_axes(enum peers peers)
         [PEERS_EXPERT] = 1u << AXIS_EXPERT,
         [PEERS_EXPERT_TENSOR] = 1u << AXIS_TENSOR,
         [PEERS_EXPERT_DATA] = 1u << AXIS_DATA,
+        [PEERS_SHARD] = 1u << AXIS_DATA | 1u << AXIS_CONTEXT,
+        [PEERS_REPLICAS] = 1u << AXIS_DATA | 1u << AXIS_CONTEXT,
+        [PEERS_EXPERT_SHARD] = 1u << AXIS_DATA,
+        [PEERS_EXPERT_REPLICAS] = 1u << AXIS_DATA,
         [PEERS_ENDS] = 1u << AXIS_PIPELINE,
         [PEERS_ALL] = (1u << PLAN_AXIS_COUNT) - 1,
     };
@@ -116,11 +124,14 @@ group_axes(enum peers peers)
 static bool
 is_of_experts(enum peers peers)
 {
-    return peers == PEERS_EXPERT || peers == PEERS_EXPERT_TENSOR || peers == PEERS_EXPERT_DATA;
+    return peers == PEERS_EXPERT || peers == PEERS_EXPERT_TENSOR ||
+           peers == PEERS_EXPERT_DATA || peers == PEERS_EXPERT_SHARD ||
+           peers == PEERS_EXPERT_REPLICAS;
 }
 
-int64_t
-placement_first(const struct placement *placement, enum peers peers, int64_t rank)
+/* The lowest rank of all that differ along the group's axes only. */
+static int64_t
+first_of_axes(const struct placement *placement, enum peers peers, int64_t rank)
 {
     struct degrees degrees =
         is_of_experts(peers) ? expert_degrees(placement) : dense_degrees(placement);
@@ -158,17 +169,42 @@ rows_of(const struct placement *placement, const struct degrees *degrees, unsign
     return group;
 }
 
+/* Data ranks are cut into shards that follow each other: of a row of them, `shard` neighbours, or
+ * those at the same place of each shard. */
+static void
+cut_row(struct rank_group *row, int64_t shard, int64_t rank, bool is_replicas)
+{
+    int64_t place = (rank - row->first) / row->stride;
+    bool is_whole = shard == rank_group_count(row);
+    if (is_whole && is_replicas) {
+        *row = (struct rank_group){.first = rank, .size = 1, .stride = 1, .rows = 1};
+    } else if (is_whole) {
+        return;
+    } else if (is_replicas) {
+        row->first += place % shard * row->stride;
+        row->size /= shard;
+        row->stride *= shard;
+    } else {
+        row->first += place / shard * shard * row->stride;
+        row->size = shard;
+    }
+}
+
 struct rank_group
 placement_group(const struct placement *placement, enum peers peers, int64_t rank)
 {
     struct degrees degrees =
         is_of_experts(peers) ? expert_degrees(placement) : dense_degrees(placement);
     struct rank_group group = rows_of(placement, &degrees, group_axes(peers));
-    group.first = placement_first(placement, peers, rank);
+    group.first = first_of_axes(placement, peers, rank);
     if (peers == PEERS_ENDS && group.size > 1) { /* only the outermost of the row */
         group.stride *= group.size - 1;
         group.size = 2;
     }
+    if (peers == PEERS_SHARD || peers == PEERS_REPLICAS)
+        cut_row(&group, placement->shard, rank, peers == PEERS_REPLICAS);
+    if (peers == PEERS_EXPERT_SHARD || peers == PEERS_EXPERT_REPLICAS)
+        cut_row(&group, placement->expert_shard, rank, peers == PEERS_EXPERT_REPLICAS);
     return group;
 }
 
@@ -177,4 +213,10 @@ placement_group_ranks(const struct placement *placement, enum peers peers)
 {
     struct rank_group group = placement_group(placement, peers, 0);
     return rank_group_count(&group);
+}
+
+int64_t
+placement_first(const struct placement *placement, enum peers peers, int64_t rank)
+{
+    return placement_group(placement, peers, rank).first;
 }

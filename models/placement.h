@@ -19,7 +19,11 @@ enum peers {
     PEERS_EXPERT,        /* share the experts of a layer */
     PEERS_EXPERT_TENSOR, /* share each expert's products */
     PEERS_EXPERT_DATA,   /* hold the same experts */
-    PEERS_ENDS,          /* first and last stage: the two copies of a tied embedding */
+    PEERS_SHARD,         /* of PEERS_DATA: hold one copy of what is sharded between them */
+    PEERS_REPLICAS,      /* of PEERS_DATA: hold the same shard of it */
+    PEERS_EXPERT_SHARD,  /* the same of PEERS_EXPERT_DATA */
+    PEERS_EXPERT_REPLICAS,
+    PEERS_ENDS, /* first and last stage: the two copies of a tied embedding */
     PEERS_ALL,
     PEERS_COUNT
 };
@@ -28,6 +32,8 @@ struct placement {
     int64_t ranks, gpus_per_node;
     int64_t tensor, context, data, pipeline;
     int64_t expert_tensor, expert, expert_data;
+    int64_t shard,
+        expert_shard; /* data ranks (expert-data ranks) that a shard is spread over */
     enum plan_axis order[PLAN_AXIS_COUNT];
 };
 

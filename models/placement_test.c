@@ -101,6 +101,17 @@ START_TEST(data_and_context_ranks_are_one_group)
 }
 END_TEST
 
+/* Shards of four of the eight data ranks of two tensor ranks each. */
+START_TEST(hybrid_shards_are_neighbours_and_replicas_are_apart)
+{
+    const char *settings[] = {"plan.tensor=2", "plan.shard_ranks=4"};
+    struct placement placement = placement_with(settings, 2);
+    expect_group(&placement, PEERS_SHARD, 3, (const int64_t[]){1, 3, 5, 7}, 4);
+    expect_group(&placement, PEERS_REPLICAS, 3, (const int64_t[]){3, 11}, 2);
+    expect_group(&placement, PEERS_DATA, 3, (const int64_t[]){1, 3, 5, 7, 9, 11, 13, 15}, 8);
+}
+END_TEST
+
 START_TEST(a_place_and_its_rank_are_one)
 {
     const char *settings[] = {"plan.tensor=2", "plan.context=2", "plan.pipeline=2"};
@@ -122,6 +133,7 @@ placement_suite(void)
     tcase_add_test(tests, experts_are_laid_out_apart_from_attention);
     tcase_add_test(tests, the_order_is_the_plans);
     tcase_add_test(tests, data_and_context_ranks_are_one_group);
+    tcase_add_test(tests, hybrid_shards_are_neighbours_and_replicas_are_apart);
     tcase_add_test(tests, a_place_and_its_rank_are_one);
     suite_add_tcase(suite, tests);
     return suite;

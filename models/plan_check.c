@@ -301,6 +301,12 @@ check_sharding(const struct check *check)
                   "%lld does not divide the %lld data ranks, the nearest that does is %lld",
                   (long long)plan->shard_ranks, data,
                   (long long)nearest_divisor(data, plan->shard_ranks));
+    bool is_row = plan->context == 1 || plan->pipeline == 1 ||
+                  plan->order[PLAN_AXIS_COUNT - 1] == AXIS_PIPELINE;
+    if (plan->shard_ranks > 0 && !is_row)
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "shard_ranks"),
+                  "shards need context and data ranks beside each other: put pp last in "
+                  "rank_order");
 }
 
 /* Narrower dtypes need casts and scales that the operators do not have yet. */

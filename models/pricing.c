@@ -95,6 +95,10 @@ lane_of(enum peers peers)
         return LANE_EXPERT;
     case PEERS_DATA:
     case PEERS_EXPERT_DATA:
+    case PEERS_SHARD:
+    case PEERS_REPLICAS:
+    case PEERS_EXPERT_SHARD:
+    case PEERS_EXPERT_REPLICAS:
     case PEERS_ENDS:
     case PEERS_ALL:
     case PEERS_COUNT:

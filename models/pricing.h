@@ -63,8 +63,8 @@ const struct priced_block *pricing_block(const struct pricing *pricing,
  * mean kernel of its run takes. */
 struct priced_list pricing_merge(const struct pricing *pricing, const struct priced_list *list);
 
-/* The optimizer's work of every stage and data rank on its tensors: fills the program's shares, data_ranks and
- * owners_max (0 before), and the slowest_rank of its kinds. */
+/* The optimizer's work of every stage and data rank on its tensors: fills the program's shares,
+ * data_ranks and owners_max (0 before), and the slowest_rank of its kinds. */
 bool pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
                     struct program *program, struct rank_program *kinds);
 

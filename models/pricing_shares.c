@@ -125,9 +125,9 @@ static const struct step_work *
 price_gathers(const struct pricing *pricing, const struct owner *owner)
 {
     int64_t dense = owner->share->gathered_elements - owner->gathered_experts;
-    const struct step_work *first = price_gather(pricing, owner, PEERS_DATA, dense);
+    const struct step_work *first = price_gather(pricing, owner, PEERS_SHARD, dense);
     const struct step_work *second =
-        price_gather(pricing, owner, PEERS_EXPERT_DATA, owner->gathered_experts);
+        price_gather(pricing, owner, PEERS_EXPERT_SHARD, owner->gathered_experts);
     if (!first || !second)
         return NULL;
     bool is_first_longer = first->work_s > second->work_s;
@@ -325,16 +325,19 @@ stage_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
     struct arena *arena = pricing->arena;
     const struct plan *plan = pricing->inputs->workload.plan;
     int64_t count = placement->data * placement->context;
-    const struct optimizer_share *dense = optimizer_shares(&tensors->dense, plan, count, arena);
-    if (tensors->experts.count == 0)
+    const struct optimizer_share *dense =
+        optimizer_shares(&tensors->dense, plan, placement->shard, arena);
+    bool is_one_list = tensors->experts.count == 0;
+    if (is_one_list && placement->shard == count)
         return dense;
     const struct optimizer_share *experts =
-        optimizer_shares(&tensors->experts, plan, placement->expert_data, arena);
+        optimizer_shares(&tensors->experts, plan, placement->expert_shard, arena);
     struct optimizer_share *both = arena_alloc(arena, (size_t)count, sizeof *both);
     *gathered_experts = experts->gathered_elements;
     for (int64_t i = 0; i < count; i++) {
         int64_t rank = data_rank(placement, stage, i);
-        both[i] = join(&dense[i], &experts[placement_at(placement, rank).expert_data]);
+        int64_t place = placement_at(placement, rank).expert_data % placement->expert_shard;
+        both[i] = join(&dense[i % placement->shard], &experts[place]);
     }
     return both;
 }

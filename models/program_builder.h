@@ -30,7 +30,8 @@ struct unit_span {
  * made of. It is priced as an even reduce-scatter all the same: round a ring, every byte passes
  * every link once, whoever keeps it. */
 struct buckets {
-    enum peers peers;
+    enum peers all, shard,
+        replicas;        /* with the same weights; of those, see models/placement.h */
     int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last units */
     int64_t *parameters; /* of each bucket */
     double padding; /* what collectives carry for each parameter: more than 1 where the ranks'

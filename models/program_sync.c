@@ -53,10 +53,13 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
     struct arena *arena = builder->pricing.arena;
     const struct plan *plan = builder->shard.workload.plan;
     size_t units = (size_t)builder->units;
+    bool is_dense = peers == PEERS_DATA;
     int64_t *sizes = arena_alloc(arena, units, sizeof *sizes);
     for (int64_t i = 0; i < tensors->count; i++)
         sizes[unit_of(builder, &tensors->items[i])] += tensor_elements(&tensors->items[i]);
-    struct buckets buckets = {.peers = peers,
+    struct buckets buckets = {.all = peers,
+                              .shard = is_dense ? PEERS_SHARD : PEERS_EXPERT_SHARD,
+                              .replicas = is_dense ? PEERS_REPLICAS : PEERS_EXPERT_REPLICAS,
                               .padding = padding_of(builder, tensors, peers),
                               .of_unit = arena_alloc(arena, units, sizeof *sizes),
                               .parameters = arena_alloc(arena, units, sizeof *sizes),
@@ -85,33 +88,63 @@ program_make_buckets(struct program_builder *builder)
         make_buckets(builder, &tensors.experts, PEERS_EXPERT_DATA);
 }
 
-/* A collective over the bucket's ranks; STEP_NONE where it is empty or one rank has all. */
+/* A collective over ranks that hold the bucket, or `part` of it; STEP_NONE where that is empty or one
+ * rank has all. */
 static int32_t
-append_bucket(struct program_builder *builder, enum collective_kind kind,
-              const struct buckets *buckets, int64_t bucket)
+append_bucket(struct program_builder *builder, enum collective_kind kind, enum peers peers,
+              double elements)
 {
     const struct placement *placement = &builder->shard.placement;
     const struct plan *plan = builder->shard.workload.plan;
     bool is_gather = kind == COLLECTIVE_ALL_GATHER;
     enum dtype dtype = is_gather ? plan->compute_dtype : plan->gradient_dtype;
-    struct collective collective = {
-        .kind = kind,
-        .dtype = dtype,
-        .group = placement_group(placement, buckets->peers, builder->kind->rank),
-        .ranks = placement_group_ranks(placement, buckets->peers),
-        .bytes = dtype_bytes(dtype) * (double)buckets->parameters[bucket] * buckets->padding};
-    if (collective.ranks == 1 || buckets->parameters[bucket] == 0)
+    struct collective collective = {.kind = kind,
+                                    .dtype = dtype,
+                                    .group =
+                                        placement_group(placement, peers, builder->kind->rank),
+                                    .ranks = placement_group_ranks(placement, peers),
+                                    .bytes = dtype_bytes(dtype) * elements};
+    if (collective.ranks == 1 || !(elements > 0))
         return STEP_NONE;
     const struct step_work *work = pricing_collective(
         &builder->pricing, is_gather ? "gather_parameters" : "reduce_gradients",
         is_gather ? CLASS_PARAMETER_GATHER : CLASS_GRADIENT_REDUCTION, &collective);
-    return work ? program_append_joint(builder, LANE_DATA, work, buckets->peers) : STEP_NONE;
+    return work ? program_append_joint(builder, LANE_DATA, work, peers) : STEP_NONE;
 }
 
-static enum collective_kind
-reduction_kind(const struct plan *plan)
+static double
+bucket_elements(const struct buckets *buckets, int64_t bucket)
 {
-    return plan->zero_stage == 0 ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_REDUCE_SCATTER;
+    return (double)buckets->parameters[bucket] * buckets->padding;
+}
+
+static int32_t
+append_gather(struct program_builder *builder, const struct buckets *buckets, int64_t bucket)
+{
+    return append_bucket(builder, COLLECTIVE_ALL_GATHER, buckets->shard,
+                         bucket_elements(buckets, bucket));
+}
+
+/* To every rank, or to the shards; replicas of a shard then add theirs up (hybrid sharding, arXiv
+ * 2304.11277 section 3.2.2). */
+static void
+append_reduction(struct program_builder *builder, const struct buckets *buckets, int64_t bucket)
+{
+    double elements = bucket_elements(buckets, bucket);
+    int64_t shards = placement_group_ranks(&builder->shard.placement, buckets->shard);
+    bool is_whole = builder->shard.workload.plan->zero_stage == 0;
+    int32_t made = builder->last_compute;
+    int32_t item =
+        is_whole ? append_bucket(builder, COLLECTIVE_ALL_REDUCE, buckets->all, elements)
+                 : append_bucket(builder, COLLECTIVE_REDUCE_SCATTER, buckets->shard, elements);
+    if (item != STEP_NONE)
+        program_wait(builder, item, made);
+    if (is_whole)
+        return;
+    item = append_bucket(builder, COLLECTIVE_ALL_REDUCE, buckets->replicas,
+                         elements / (double)shards);
+    if (item != STEP_NONE)
+        program_wait(builder, item, made);
 }
 
 /* Weights come back in the order that forward wants them: the bucket of the embedding first. */
@@ -121,7 +154,7 @@ append_gathers(struct program_builder *builder, int32_t after)
     for (int set = 0; set < BUCKETS_COUNT; set++) {
         struct buckets *buckets = &builder->buckets[set];
         for (int64_t bucket = buckets->count - 1; bucket >= 0; bucket--) {
-            int32_t item = append_bucket(builder, COLLECTIVE_ALL_GATHER, buckets, bucket);
+            int32_t item = append_gather(builder, buckets, bucket);
             buckets->gathered[bucket] = item;
             if (item != STEP_NONE)
                 program_wait(builder, item, after);
@@ -145,7 +178,7 @@ gather_unit(struct program_builder *builder, int64_t unit, int32_t after)
         int64_t bucket = buckets->of_unit[unit];
         if (buckets->gathered[bucket] != STEP_NONE)
             continue;
-        int32_t item = append_bucket(builder, COLLECTIVE_ALL_GATHER, buckets, bucket);
+        int32_t item = append_gather(builder, buckets, bucket);
         buckets->gathered[bucket] = item;
         if (item != STEP_NONE)
             program_wait(builder, item, after);
@@ -199,9 +232,7 @@ program_finish_unit(struct program_builder *builder, int64_t unit, bool is_last)
         for (int64_t i = 0; i < builder->units; i++)
             units += buckets->of_unit[i] == bucket;
         buckets->units_open[bucket] = units; /* for the next microbatch */
-        int32_t item = append_bucket(builder, reduction_kind(plan), buckets, bucket);
-        if (item != STEP_NONE)
-            program_wait(builder, item, builder->last_compute);
+        append_reduction(builder, buckets, bucket);
     }
 }
 
@@ -277,13 +308,9 @@ append_embedding_reduction(struct program_builder *builder)
 static void
 append_exposed_reductions(struct program_builder *builder)
 {
-    enum collective_kind kind = reduction_kind(builder->shard.workload.plan);
     for (int set = 0; set < BUCKETS_COUNT; set++)
-        for (int64_t bucket = 0; bucket < builder->buckets[set].count; bucket++) {
-            int32_t item = append_bucket(builder, kind, &builder->buckets[set], bucket);
-            if (item != STEP_NONE)
-                program_wait(builder, item, builder->last_compute);
-        }
+        for (int64_t bucket = 0; bucket < builder->buckets[set].count; bucket++)
+            append_reduction(builder, &builder->buckets[set], bucket);
 }
 
 static int32_t
@@ -351,7 +378,7 @@ program_append_zeroing(struct program_builder *builder)
         const struct buckets *buckets = &builder->buckets[set];
         int64_t ranks = plan->zero_stage < 2
                             ? 1
-                            : placement_group_ranks(&builder->shard.placement, buckets->peers);
+                            : placement_group_ranks(&builder->shard.placement, buckets->shard);
         for (int64_t bucket = 0; bucket < buckets->count; bucket++)
             elements += buckets->parameters[bucket] / ranks;
     }

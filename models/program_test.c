@@ -299,6 +299,85 @@ START_TEST(full_recomputation_repeats_the_layers_forward)
 }
 END_TEST
 
+struct volume {
+    double reduced, gathered; /* bytes, as collectives count them */
+};
+
+static struct volume
+volume_with(const char *const *settings, size_t count)
+{
+    const struct program *program = program_with(settings, count);
+    struct volume volume = {0};
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
+        if (work->spent_on == CLASS_GRADIENT_REDUCTION)
+            volume.reduced += work->collective->bytes;
+        if (work->spent_on == CLASS_PARAMETER_GATHER)
+            volume.gathered += work->collective->bytes;
+    }
+    return volume;
+}
+
+/* Of P parameters, two microbatches (arXiv 1910.02054 section 7, 2304.11277): ZeRO-1 reduces once
+ * and gathers once, ZeRO-2 reduces after each microbatch, ZeRO-3 gathers before each pass too. */
+START_TEST(zero_stages_move_what_is_published)
+{
+    double parameters = 8.840e9;
+    struct volume one = volume_with((const char *[]){"plan.zero_stage=1"}, 1);
+    struct volume two = volume_with((const char *[]){"plan.zero_stage=2"}, 1);
+    struct volume three = volume_with((const char *[]){"plan.zero_stage=3"}, 1);
+    CHECK_NEAR(one.reduced, 4 * parameters, 0.001);
+    CHECK_NEAR(one.gathered, 2 * parameters, 0.001);
+    CHECK_NEAR(two.reduced, 2 * 4 * parameters, 0.001);
+    CHECK_NEAR(two.gathered, 2 * parameters, 0.001);
+    CHECK_NEAR(three.reduced, 2 * 4 * parameters, 0.001);
+    /* four passes; what is still there when a pass turns round is not gathered again */
+    ck_assert_double_le(three.gathered, 4 * 2 * parameters * 1.001);
+    ck_assert_double_gt(three.gathered, 0.9 * 4 * 2 * parameters);
+}
+END_TEST
+
+/* Shards of a node of eight, two of them: reduced into shards, and a shard's eighth between the
+ * two. */
+START_TEST(hybrid_sharding_adds_up_shards_between_replicas)
+{
+    const char *settings[] = {"plan.shard_ranks=8"};
+    struct volume hybrid = volume_with(settings, 1);
+    CHECK_NEAR(hybrid.reduced, 4 * 8.840e9 * (1 + 1.0 / 8), 0.001);
+    CHECK_NEAR(hybrid.gathered, 2 * 8.840e9, 0.001);
+}
+END_TEST
+
+/* Blocks instead of kernels: fewer items, the same work. */
+START_TEST(merged_kernels_are_the_same_work)
+{
+    struct error_list errors = {0};
+    const char *settings[] = {"plan.global_batch_sequences=64", "plan.tensor=2",
+                              "plan.expert=4", "plan.pipeline=2"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .cluster = "configs/clusters/mi300x-pollara-2.json",
+                                  .settings = settings,
+                                  .setting_count = 4};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    struct step_inputs inputs = run->inputs;
+    double sums_s[2] = {0};
+    int64_t items[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        inputs.detail = i == 0 ? DETAIL_KERNELS : DETAIL_BLOCKS;
+        const struct program *program = program_of(&inputs, arena, &errors);
+        items[i] = program->kinds[1].count;
+        for (int64_t j = 0; j < items[i]; j++) {
+            const struct step_work *work =
+                program_work(program, &program->kinds[1].items[j], program->kinds[1].rank);
+            sums_s[i] += work->delay_s + work->work_s;
+        }
+    }
+    ck_assert_int_lt(3 * items[1], items[0]);
+    CHECK_NEAR(sums_s[1], sums_s[0], 1e-9);
+}
+END_TEST
+
 Suite *
 program_suite(void)
 {
@@ -317,6 +396,9 @@ program_suite(void)
     tcase_add_test(tests, momentum_comes_before_the_exchange);
     tcase_add_test(tests, replicated_optimizer_reduces_everywhere_and_gathers_nothing);
     tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);
+    tcase_add_test(tests, zero_stages_move_what_is_published);
+    tcase_add_test(tests, hybrid_sharding_adds_up_shards_between_replicas);
+    tcase_add_test(tests, merged_kernels_are_the_same_work);
     suite_add_tcase(suite, tests);
     return suite;
 }

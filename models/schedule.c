@@ -9,7 +9,8 @@ struct schedule_shape
 schedule_shape(const struct plan *plan, const struct cluster *cluster)
 {
     return (struct schedule_shape){plan->schedule, plan->pipeline, plan_chunks(plan),
-                                   plan_microbatches(plan, cluster)};
+                                   plan_microbatches(plan, cluster),
+                                   plan->overlaps_expert_exchange};
 }
 
 struct writer {
@@ -27,14 +28,17 @@ write(struct writer *writer, enum pass_kind pass, int64_t chunk, int64_t microba
 static void
 write_1f1b(struct writer *writer, const struct schedule_shape *shape, int64_t stage)
 {
-    int64_t microbatches = shape->microbatches, behind = shape->stages - stage - 1;
+    int64_t microbatches = shape->microbatches;
+    int64_t behind = shape->stages - stage - 1 + shape->has_pairs;
     int64_t warm_up = behind < microbatches ? behind : microbatches;
     int64_t forward = 0, backward = 0;
     while (forward < warm_up)
         write(writer, PASS_FORWARD, 0, forward++);
     while (backward < microbatches) {
-        if (forward < microbatches)
+        if (forward < microbatches) {
             write(writer, PASS_FORWARD, 0, forward++);
+            writer->steps[writer->count - 1].is_paired = shape->has_pairs;
+        }
         write(writer, PASS_BACKWARD, 0, backward++);
     }
 }
@@ -58,13 +62,16 @@ static void
 write_interleaved(struct writer *writer, const struct schedule_shape *shape, int64_t stage)
 {
     int64_t total = shape->microbatches * shape->chunks;
-    int64_t warm_up = 2 * (shape->stages - stage - 1) + (shape->chunks - 1) * shape->stages;
+    int64_t warm_up = 2 * (shape->stages - stage - 1) + (shape->chunks - 1) * shape->stages +
+                      shape->has_pairs;
     int64_t forward = 0;
     while (forward < warm_up && forward < total)
         write_interleaved_pass(writer, shape, forward++, true);
     for (int64_t backward = 0; backward < total; backward++) {
-        if (forward < total)
+        if (forward < total) {
             write_interleaved_pass(writer, shape, forward++, true);
+            writer->steps[writer->count - 1].is_paired = shape->has_pairs;
+        }
         write_interleaved_pass(writer, shape, backward, false);
     }
 }

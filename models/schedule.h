@@ -40,6 +40,10 @@ struct schedule {
 struct schedule_shape {
     enum schedule_kind kind;
     int64_t stages, chunks, microbatches;
+    bool
+        has_pairs; /* 1F1B and interleaved: a forward beside a backward, so that the exchanges of
+                       one are hidden by the other; one more forward comes first (Megatron-LM,
+                       --overlap-moe-expert-parallel-comm) */
 };
 
 struct schedule_shape schedule_shape(const struct plan *plan, const struct cluster *cluster);

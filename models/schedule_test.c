@@ -23,7 +23,7 @@ tear_down(void)
 
 START_TEST(one_stage_runs_each_microbatch_through)
 {
-    struct schedule_shape shape = {SCHEDULE_1F1B, 1, 1, 3};
+    struct schedule_shape shape = {SCHEDULE_1F1B, 1, 1, 3, false};
     struct schedule schedule = schedule_of(&shape, 0, arena);
     ck_assert_int_eq(schedule.count, 6);
     for (int64_t i = 0; i < 6; i++) {
@@ -39,7 +39,7 @@ END_TEST
 START_TEST(stage_r_of_p_keeps_p_minus_r_microbatches)
 {
     for (int64_t stage = 0; stage < 4; stage++) {
-        struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8};
+        struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, false};
         struct schedule schedule = schedule_of(&shape, stage, arena);
         ck_assert_int_eq(schedule_kept(&schedule), 4 - stage);
         shape.kind = SCHEDULE_ZB_H1;
@@ -53,7 +53,7 @@ END_TEST
  * p v + p - 1 chunks (arXiv 2205.05198, 4.2.3; one more while a forward runs). */
 START_TEST(interleaving_keeps_more)
 {
-    struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4, 2, 16};
+    struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4, 2, 16, false};
     struct schedule schedule = schedule_of(&shape, 0, arena);
     ck_assert_int_eq(schedule_kept(&schedule), 4 * 2 + 4 - 1);
 }
@@ -63,7 +63,8 @@ END_TEST
  * DualPipe p + 1 of a whole stage (DualPipe's README). */
 START_TEST(schedules_of_two_chunks_keep_what_they_say)
 {
-    struct schedule_shape v = {SCHEDULE_ZB_V, 4, 2, 8}, dual = {SCHEDULE_DUALPIPE, 8, 2, 20};
+    struct schedule_shape v = {SCHEDULE_ZB_V, 4, 2, 8, false},
+                          dual = {SCHEDULE_DUALPIPE, 8, 2, 20, false};
     const struct schedule *of_v = schedule_all(&v, arena),
                           *of_dual = schedule_all(&dual, arena);
     for (int64_t stage = 0; stage < 4; stage++)
@@ -76,7 +77,7 @@ END_TEST
 /* Two microbatches on the first of four stages: both forwards, then both backwards. */
 START_TEST(fewer_microbatches_than_stages_all_warm_up)
 {
-    struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 2};
+    struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 2, false};
     struct schedule schedule = schedule_of(&shape, 0, arena);
     const enum pass_kind wanted[] = {PASS_FORWARD, PASS_FORWARD, PASS_BACKWARD, PASS_BACKWARD};
     ck_assert_int_eq(schedule.count, 4);
@@ -159,10 +160,10 @@ makespan(const struct schedule_shape *shape, struct tick_times times)
 /* Of F = 2, B = 4 (input 2, weight 2): (m + p - 1) (F + B), idle (p - 1) (F + B). */
 START_TEST(the_bubble_of_1f1b_is_p_minus_1_over_m)
 {
-    struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8};
+    struct schedule_shape shape = {SCHEDULE_1F1B, 4, 1, 8, false};
     struct tick_times times = {2, 2, 2};
     ck_assert_int_eq(makespan(&shape, times), (8 + 4 - 1) * 6);
-    shape = (struct schedule_shape){SCHEDULE_1F1B, 8, 1, 32};
+    shape = (struct schedule_shape){SCHEDULE_1F1B, 8, 1, 32, false};
     ck_assert_int_eq(makespan(&shape, times), (32 + 8 - 1) * 6);
 }
 END_TEST
@@ -170,7 +171,7 @@ END_TEST
 /* Chunks take 1 / v of a stage: m v + p - 1 of them (arXiv 2104.04473, 2.2.2). */
 START_TEST(the_interleaved_bubble_is_p_minus_1_over_v_m)
 {
-    struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4, 2, 8};
+    struct schedule_shape shape = {SCHEDULE_INTERLEAVED, 4, 2, 8, false};
     struct tick_times times = {2, 2, 2};
     ck_assert_int_eq(makespan(&shape, times), (8 * 2 + 4 - 1) * 6);
 }
@@ -179,10 +180,10 @@ END_TEST
 /* (p - 1) (F + B - W) beside the work, B the input's gradient (arXiv 2401.10241, table 2). */
 START_TEST(zb_h1_leaves_a_third_of_the_bubble)
 {
-    struct schedule_shape shape = {SCHEDULE_ZB_H1, 4, 1, 8};
+    struct schedule_shape shape = {SCHEDULE_ZB_H1, 4, 1, 8, false};
     struct tick_times times = {2, 2, 2};
     ck_assert_int_eq(makespan(&shape, times), 8 * 6 + 3 * 2);
-    shape = (struct schedule_shape){SCHEDULE_ZB_H1, 8, 1, 24};
+    shape = (struct schedule_shape){SCHEDULE_ZB_H1, 8, 1, 24, false};
     ck_assert_int_eq(makespan(&shape, times), 24 * 6 + 7 * 2);
 }
 END_TEST
@@ -191,10 +192,10 @@ END_TEST
  * primus_pipeline.md: rate (p-1) / (p-1+6m)). */
 START_TEST(zb_v_fills_the_bubble)
 {
-    struct schedule_shape shape = {SCHEDULE_ZB_V, 4, 2, 8};
+    struct schedule_shape shape = {SCHEDULE_ZB_V, 4, 2, 8, false};
     struct tick_times times = {1, 1, 1};
     ck_assert_int_eq(makespan(&shape, times), 6 * 8 + 4 - 1);
-    shape = (struct schedule_shape){SCHEDULE_ZB_V, 8, 2, 32};
+    shape = (struct schedule_shape){SCHEDULE_ZB_V, 8, 2, 32, false};
     ck_assert_int_eq(makespan(&shape, times), 6 * 32 + 8 - 1);
 }
 END_TEST
@@ -203,7 +204,7 @@ END_TEST
  * the other here (DualPipe's README). */
 START_TEST(the_bubble_of_dualpipe_is_published)
 {
-    struct schedule_shape shape = {SCHEDULE_DUALPIPE, 8, 2, 20};
+    struct schedule_shape shape = {SCHEDULE_DUALPIPE, 8, 2, 20, false};
     struct tick_times times = {2, 2, 2};
     int64_t f = 2, b = 4, w = 2;
     ck_assert_int_le(makespan(&shape, times), 20 * (f + b) + (8 / 2 - 1) * (f + b + b - 3 * w));
@@ -213,11 +214,11 @@ END_TEST
 /* Every schedule runs each pass of each microbatch and chunk exactly once. */
 START_TEST(every_pass_runs_once)
 {
-    const struct schedule_shape shapes[] = {{SCHEDULE_1F1B, 4, 1, 8},
-                                            {SCHEDULE_INTERLEAVED, 4, 3, 8},
-                                            {SCHEDULE_ZB_H1, 4, 1, 8},
-                                            {SCHEDULE_ZB_V, 4, 2, 8},
-                                            {SCHEDULE_DUALPIPE, 4, 2, 8}};
+    const struct schedule_shape shapes[] = {{SCHEDULE_1F1B, 4, 1, 8, false},
+                                            {SCHEDULE_INTERLEAVED, 4, 3, 8, false},
+                                            {SCHEDULE_ZB_H1, 4, 1, 8, false},
+                                            {SCHEDULE_ZB_V, 4, 2, 8, false},
+                                            {SCHEDULE_DUALPIPE, 4, 2, 8, false}};
     for (size_t row = 0; row < sizeof shapes / sizeof *shapes; row++) {
         const struct schedule *all = schedule_all(&shapes[row], arena);
         for (int64_t stage = 0; stage < 4; stage++) {

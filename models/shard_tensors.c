@@ -6,7 +6,7 @@ struct shard_chunk
 shard_chunk(const struct shard *shard, int64_t stage, int64_t chunk)
 {
     const struct plan *plan = shard->workload.plan;
-    struct schedule_shape shape = {plan->schedule, plan->pipeline, plan_chunks(plan), 1};
+    struct schedule_shape shape = {plan->schedule, plan->pipeline, plan_chunks(plan), 1, false};
     int64_t piece = schedule_piece(&shape, stage, chunk);
     return (struct shard_chunk){.layers = plan_layers(plan, shard->workload.arch, piece),
                                 .has_embedding = piece == 0,

@@ -49,11 +49,12 @@ struct setting {
 
 /* A tile of the grid, whatever k's parts. */
 struct grid {
-    double m, n, depth;       /* of the tile, in elements */
-    double rows, cols;        /* tiles down one product (mean) and across */
-    double tiles;             /* of all products */
-    double step_flop, load_s; /* of one step */
-    double fill_s;            /* filling and storing, once per resident wave */
+    double m, n, depth; /* of the tile, in elements */
+    double rows, cols;  /* tiles down one product (mean) and across */
+    double tiles;       /* of all products */
+    /* Of one step: multiplying and loading, which overlap all but a part; with book-keeping. */
+    double work_s, alone_s;
+    double fill_s; /* filling and storing, once per resident wave */
 };
 
 /* fmin, fmax and ceil are calls where the compiler must mind NaN; there is none here. */
@@ -69,13 +70,17 @@ most(double a, double b)
     return a > b ? a : b;
 }
 
+/* Of what is not negative; from 2^53 every double is whole. */
+static inline double
+whole_down(double value)
+{
+    return value < 0x1p53 ? (double)(int64_t)value : value;
+}
+
 static inline double
 whole(double value)
 {
-    const double integers_end = 0x1p53; /* from here every double is whole */
-    if (value >= integers_end)
-        return value;
-    double down = (double)(int64_t)value;
+    double down = whole_down(value);
     return down < value ? down + 1 : down;
 }
 
@@ -226,23 +231,23 @@ grid_of(const struct setting *setting, const struct device_tile *tile)
     grid.rows = down / setting->products;
     grid.cols = whole(work->n / grid.n);
     grid.tiles = work->is_triangle ? triangle_tiles(down, grid.cols) : down * grid.cols;
-    grid.step_flop = 2 * grid.m * grid.n * grid.depth;
-    grid.load_s =
+    double multiply_s = 2 * grid.m * grid.n * grid.depth * setting->boost_s_per_flop;
+    double load_s =
         (m * setting->a_s_per_byte + n * setting->b_s_per_byte) * (double)tile->depth_bytes;
+    grid.work_s = most(multiply_s, load_s) +
+                  setting->device->gemm.exposed_fraction * least(multiply_s, load_s);
+    grid.alone_s = grid.work_s + setting->step_s;
     grid.fill_s = setting->device->gemm.tile_s +
                   m * n * setting->result_bytes * setting->store_s_per_byte;
     return grid;
 }
 
-/* One step of the k loop of `held` workgroups of a unit, at the boost clock. Multiplying and
- * loading overlap, all but a part; book-keeping is hidden behind the other workgroups' work. */
+/* One step of the k loop of `held` workgroups of a unit, at the boost clock: book-keeping is
+ * hidden behind the other workgroups' work. */
 static double
-step_s(const struct setting *setting, const struct grid *grid, double held)
+step_s(const struct grid *grid, double held)
 {
-    double multiply_s = grid->step_flop * setting->boost_s_per_flop;
-    double work_s = most(multiply_s, grid->load_s) +
-                    setting->device->gemm.exposed_fraction * least(multiply_s, grid->load_s);
-    return most(held * work_s, work_s + setting->step_s);
+    return held > 0 ? most(held * grid->work_s, grid->alone_s) : 0;
 }
 
 /* Stream-K (Osama et al., arXiv:2301.03598): every unit walks the same number of steps, through
@@ -254,25 +259,33 @@ price_stream(const struct setting *setting, const struct grid *grid, struct gemm
     double steps = grid->tiles * whole(setting->work->k / grid->depth);
     cut->workgroups = least(setting->units, steps);
     cut->rounds = 1;
-    cut->steps_s = whole(steps / setting->units) * step_s(setting, grid, 1);
+    cut->steps_s = whole(steps / setting->units) * step_s(grid, 1);
     double fills = whole(grid->tiles / setting->units) + 1;
     cut->units_s = cut->steps_s + fills * grid->fill_s + gemm->stream_k_s[setting->work->dtype];
 }
 
-/* What the units take to issue all rounds: as many together as a unit holds, then the rest. */
+/* What the units take to issue all rounds, as many at once as a unit holds, then the rest. In the
+ * first all begin together, so that units without a workgroup in the last one wait for it; round by
+ * round they drift apart, until whoever is free takes the others' work: of the last round only the
+ * share of its units counts. */
 static void
 price_rounds(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
 {
     const struct device_gemm *gemm = &setting->device->gemm;
     double steps = whole(setting->work->k / (cut->splits * grid->depth));
-    double held = (double)gemm->resident_workgroups;
-    cut->rounds = whole(cut->workgroups / setting->units);
-    double together = (double)(int64_t)least(cut->rounds / held, 0x1p53);
+    double rounds = cut->workgroups / setting->units, held = (double)gemm->resident_workgroups;
+    cut->rounds = whole(rounds);
+    double together = held == 1 ? cut->rounds : whole_down(cut->rounds / held);
     double rest = cut->rounds - together * held;
-    cut->steps_s = steps * together * step_s(setting, grid, held);
-    if (rest > 0)
-        cut->steps_s += steps * step_s(setting, grid, rest);
     double fills = together + (rest > 0 ? 1 : 0);
+    double one_s = together * step_s(grid, held) + step_s(grid, rest);
+    if (cut->rounds > rounds && cut->rounds > 1) {
+        double last = rest > 0 ? rest : held, before = cut->rounds - 1;
+        double spared = (cut->rounds - rounds) * before / (before + gemm->drift_rounds);
+        one_s -= spared * (step_s(grid, last) - step_s(grid, last - 1));
+        fills -= last == 1 ? spared : 0;
+    }
+    cut->steps_s = steps * one_s;
     cut->units_s = cut->steps_s + fills * grid->fill_s;
     if (cut->splits > 1)
         cut->units_s += gemm->split_s;

@@ -56,7 +56,7 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
 
 /* Group after group of the rounds that a unit holds at once. */
 static double
-oracle_units_s(const struct attempt *a)
+oracle_rounds_s(const struct attempt *a, double rounds)
 {
     const struct device_gemm *gemm = &a->device->gemm;
     const struct gemm_work *work = a->work;
@@ -67,15 +67,28 @@ oracle_units_s(const struct attempt *a)
     double store_bytes =
         fmin(a->m, work->m) * fmin(a->n, work->n) * fmax(2, dtype_bytes(work->dtype));
     double store_s = store_bytes * oracle_pitch_ratio(a, work->c_pitch_bytes);
-    double steps = ceil(work->k / (a->splits * a->depth));
-    double total_s = a->splits > 1 ? gemm->split_s : 0;
-    double rounds = ceil(a->tiles * a->splits / (double)a->device->compute_units);
+    double steps = ceil(work->k / (a->splits * a->depth)), total_s = 0;
     for (double left = rounds; left > 0; left -= (double)gemm->resident_workgroups) {
         double held = fmin(left, (double)gemm->resident_workgroups);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
         total_s += gemm->tile_s + store_s / gemm->store_bytes_per_s;
     }
-    return total_s + work->switch_s * fmin(rounds, a->products);
+    return total_s;
+}
+
+/* Between the last whole round and one fewer, by how far the units have drifted apart. */
+static double
+oracle_units_s(const struct attempt *a)
+{
+    const struct device_gemm *gemm = &a->device->gemm;
+    double rounds = a->tiles * a->splits / (double)a->device->compute_units;
+    double up = ceil(rounds), drifted = (up - 1) / (up - 1 + gemm->drift_rounds);
+    double spared = (up - rounds) * drifted;
+    double total_s = (1 - spared) * oracle_rounds_s(a, up);
+    if (up > 1)
+        total_s += spared * oracle_rounds_s(a, up - 1);
+    total_s += a->splits > 1 ? gemm->split_s : 0;
+    return total_s + a->work->switch_s * fmin(up, a->products);
 }
 
 /* Issuing, and the power that the products draw. */
@@ -349,6 +362,20 @@ START_TEST(power_and_issue_share_the_time)
 }
 END_TEST
 
+/* Five tiles on four units, 2 us a tile: two rounds. Units that keep step take 4 us; where one round
+ * lets half of them drift, half of the last round's three idle units' time is spared: 2 us * 3 / 4
+ * / 2. */
+START_TEST(units_that_drift_apart_fill_the_last_round)
+{
+    struct device device = plain_device();
+    const struct gemm_work work = product(100, 500, 100);
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    device.gemm.drift_rounds = 1;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6 - 0.75e-6, 1e-12);
+    ck_assert(gemm_cut_quickest(&device, &work).rounds == 2);
+}
+END_TEST
+
 /* Three groups on a unit's three rounds: 2 us of each tile, 3 us of each change of matrices. */
 START_TEST(changing_groups_takes_its_time)
 {
@@ -442,6 +469,7 @@ gemm_cut_suite(void)
     tcase_add_test(hand, loading_overlaps_all_but_a_part);
     tcase_add_test(hand, power_and_issue_share_the_time);
     tcase_add_test(hand, stream_k_deals_steps_out_evenly);
+    tcase_add_test(hand, units_that_drift_apart_fill_the_last_round);
     tcase_add_test(hand, changing_groups_takes_its_time);
     tcase_add_test(hand, chiplets_do_not_share_what_they_load);
     tcase_add_test(hand, a_symmetric_product_reads_its_operand_once);

@@ -30,6 +30,7 @@ plain_device(void)
                  .launch_s = 1e-6,
                  .split_maximum = 1,
                  .resident_workgroups = 1,
+                 .drift_rounds = quick_flop_per_s, /* units keep step */
                  .boost_flop_per_s = {[DTYPE_BF16] = 4e12},
                  .sustained_flop_per_s = {[DTYPE_BF16] = quick_flop_per_s},
                  .overlap_exponent = 100,

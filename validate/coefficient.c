@@ -85,6 +85,8 @@ static const struct line lines[] = {
      LOGARITHMIC, 1, 50, "no overlap at all", "perfect overlap within 2 %"},
     {"gemm.exposed_fraction", SPAN_NONE, IN_DEVICE(gemm.exposed_fraction), KERNEL_GEMM, LINEAR,
      0, 1, NO_TIME, "no overlap at all"},
+    {"gemm.drift_rounds", SPAN_NONE, IN_DEVICE(gemm.drift_rounds), KERNEL_GEMM, LOGARITHMIC,
+     0.1, 1e4, "units are even in the second round", "units keep step for ever"},
     {"gemm.hbm_ramp_s", SPAN_NONE, IN_DEVICE(gemm.hbm_ramp_s), KERNEL_GEMM, LINEAR, 0, 2e-5,
      NO_TIME, ONE_TILE},
     {"gemm.store_bytes_per_s", SPAN_NONE, IN_DEVICE(gemm.store_bytes_per_s), KERNEL_GEMM,

@@ -53,19 +53,19 @@ add_saved(struct memory_saved *saved, const struct shard_block *block)
     }
 }
 
-/* Full recomputation keeps the input of each block; selective what the attention core needs, which
- * other operators have kept, so not what the core adds. */
+/* Full recomputation keeps the input of each block; of chosen operators theirs. */
 static void
 add_layer_block(const struct ledger *ledger, struct memory_saved *saved,
                 const struct shard_block *block)
 {
-    enum recompute_kind recompute = ledger->shard.workload.plan->recompute;
+    const struct plan *plan = ledger->shard.workload.plan;
     struct shard_block kept = *block;
-    if (recompute == RECOMPUTE_FULL)
+    if (plan->recompute == RECOMPUTE_FULL)
         kept = (struct shard_block){
             .saved_bytes = {[CLASS_NORM_RESIDUAL] = shard_stream_bytes(&ledger->shard)}};
-    if (recompute == RECOMPUTE_SELECTIVE)
-        kept.saved_bytes[CLASS_ATTENTION_CORE] = 0;
+    for (int i = 0; i < STEP_CLASS_COUNT; i++)
+        if (plan->recompute != RECOMPUTE_FULL && plan->recompute_classes >> i & 1)
+            kept.saved_bytes[i] = fmin(kept.saved_bytes[i], block->input_bytes[i]);
     add_saved(saved, &kept);
 }
 

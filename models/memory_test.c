@@ -88,6 +88,96 @@ START_TEST(recomputation_keeps_block_inputs_and_one_block)
 }
 END_TEST
 
+static const struct run *
+llama_with(const char *const *settings, size_t count, struct arena *arena)
+{
+    struct error_list errors = {0};
+    const char *all[8] = {"plan.global_batch_sequences=64", "cluster.nodes=2",
+                          "plan.microbatch_sequences=1", "plan.optimizer=adamw"};
+    for (size_t i = 0; i < count; i++)
+        all[i + 4] = settings[i];
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .model = "configs/models/llama-3.1-8b.json",
+                                  .software = "configs/software/megatron-fused.json",
+                                  .settings = all,
+                                  .setting_count = count + 4};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    return run;
+}
+
+/* Kept of a token and layer, without dropout and scores (arXiv 2205.05198 equation 2 for SwiGLU,
+ * grouped queries and a fused attention, in bytes of bf16): inputs and outputs of two norms 8 h,
+ * queries and the output 4 a d, keys and values 4 g d, gate, up and product 6 f, statistics 4 a. */
+static double
+layer_bytes(void)
+{
+    double h = 4096, f = 14336, a = 32, g = 8, d = 128;
+    return 8 * h + 4 * a * d + 4 * g * d + 6 * f + 4 * a;
+}
+
+START_TEST(a_layer_keeps_what_theory_says)
+{
+    struct arena *arena = check_arena_new();
+    const struct run *run = llama_with(NULL, 0, arena);
+    const struct run *split = llama_with((const char *[]){"plan.tensor=8"}, 1, arena);
+    double whole = 0, part = 0;
+    for (int i = 0; i <= CLASS_EXPERT; i++) {
+        whole += memory_saved_of(&run->inputs, 0, 0, arena).bytes[i];
+        part += memory_saved_of(&split->inputs, 0, 0, arena).bytes[i];
+    }
+    CHECK_NEAR(whole, 32 * 4096 * layer_bytes(), 0.03);
+    CHECK_NEAR(8 * part, whole, 0.03); /* sequence parallelism divides all of it */
+    arena_free(arena);
+}
+END_TEST
+
+/* Weights, fp32 gradients, and of a share of D ranks master weights and two moments: 6 + 12 / D
+ * bytes a parameter (Megatron-LM, docs, distributed optimizer). */
+START_TEST(parameters_take_6_and_12_over_d_bytes)
+{
+    struct arena *arena = check_arena_new();
+    const struct run *run = llama_with((const char *[]){"plan.tensor=2"}, 1, arena);
+    struct memory memory = memory_of(&run->inputs, arena);
+    double parameters = memory.weights / 2;
+    CHECK_NEAR(memory.weights + memory.gradients + memory.optimizer,
+               (6 + 12.0 / 8) * parameters, 1e-3);
+    CHECK_NEAR(2 * parameters, 8.03e9, 0.001);
+    arena_free(arena);
+}
+END_TEST
+
+/* Stage s of 1F1B keeps p - s microbatches (arXiv 2104.04473); of equal layers, so many times what
+ * one keeps. */
+START_TEST(stages_keep_as_many_microbatches_as_are_under_way)
+{
+    struct arena *arena = check_arena_new();
+    const struct run *run = llama_with((const char *[]){"plan.pipeline=4"}, 1, arena);
+    const struct memory *stages = memory_of_stages(&run->inputs, arena);
+    for (int64_t stage = 0; stage < 4; stage++) {
+        double one = memory_saved_of(&run->inputs, stage, 0, arena).sum;
+        ck_assert_int_eq(stages[stage].kept_passes, 4 - stage);
+        CHECK_NEAR(stages[stage].activations, (double)(4 - stage) * one, 1e-9);
+    }
+    arena_free(arena);
+}
+END_TEST
+
+/* Of the feed-forward only its input is kept, 2 h a token, in place of 2 h + 6 f. */
+START_TEST(chosen_operators_keep_their_inputs)
+{
+    struct arena *arena = check_arena_new();
+    const struct run *run = llama_with(NULL, 0, arena);
+    const struct run *repeated =
+        llama_with((const char *[]){"plan.recompute_operators=[\"feed_forward\"]"}, 1, arena);
+    double saved = memory_saved_of(&run->inputs, 0, 0, arena).bytes[CLASS_EXPERT];
+    double kept = memory_saved_of(&repeated->inputs, 0, 0, arena).bytes[CLASS_EXPERT];
+    CHECK_NEAR(saved, 32.0 * 4096 * (2 * 4096 + 6 * 14336), 1e-6);
+    CHECK_NEAR(kept, 32.0 * 4096 * 2 * 4096, 1e-6);
+    arena_free(arena);
+}
+END_TEST
+
 Suite *
 memory_suite(void)
 {
@@ -98,6 +188,10 @@ memory_suite(void)
     tcase_add_test(tests, half_the_microbatch_keeps_half_the_activations);
     tcase_add_test(tests, newton_schulz_needs_two_of_its_matrix_and_two_squares);
     tcase_add_test(tests, recomputation_keeps_block_inputs_and_one_block);
+    tcase_add_test(tests, a_layer_keeps_what_theory_says);
+    tcase_add_test(tests, parameters_take_6_and_12_over_d_bytes);
+    tcase_add_test(tests, stages_keep_as_many_microbatches_as_are_under_way);
+    tcase_add_test(tests, chosen_operators_keep_their_inputs);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "models/step_class.h"
+
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
 static const char *const DISTRIBUTION_NAMES[] = {"neighbour", "all_gather", "layer_sharded",
                                                  NULL};
@@ -71,6 +73,8 @@ static const struct json_field FIELDS[] = {
     PLAN_FLAG(overlaps_pipeline_transfer, JSON_OPTIONAL),
     PLAN_FLAG(keeps_sent_tensors, JSON_OPTIONAL),
     PLAN_CHOICE(recompute, JSON_OPTIONAL, RECOMPUTE_NAMES),
+    {"recompute_operators", JSON_FIELD_VALUE, offsetof(struct plan, recompute_list),
+     JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
     PLAN_CHOICE(optimizer, 0, OPTIMIZER_NAMES),
     PLAN_CHOICE(muon_distribution, JSON_OPTIONAL, DISTRIBUTION_NAMES),
     PLAN_FLAG(clips_gradients, JSON_OPTIONAL),
@@ -141,6 +145,41 @@ read_stage_layers(struct plan *plan, struct arena *arena, struct error_list *err
     return true;
 }
 
+/* The class of that key among those that kernels of a layer count for. */
+static int
+find_class(const char *key)
+{
+    int spent_on = 0;
+    while (spent_on < CLASS_HEAD && strcmp(key, step_class_key((enum step_class)spent_on)) != 0)
+        spent_on++;
+    return spent_on;
+}
+
+static bool
+read_recompute(struct plan *plan, struct error_list *errors)
+{
+    const struct json *list = plan->recompute_list;
+    if (plan->recompute == RECOMPUTE_SELECTIVE)
+        plan->recompute_classes = 1u << CLASS_ATTENTION_CORE;
+    if (!list)
+        return true;
+    if (json_kind(list) != JSON_KIND_ARRAY || plan->recompute != RECOMPUTE_NONE)
+        return json_fail(list, errors,
+                         "wanted a list of operators in place of \"recompute\", such as "
+                         "[\"feed_forward\", \"norm_residual\"]");
+    for (size_t i = 0; i < json_count(list); i++) {
+        const struct json *one = json_element(list, i);
+        bool is_text = json_kind(one) == JSON_KIND_STRING;
+        int spent_on = is_text ? find_class(json_as_string(one)) : CLASS_HEAD;
+        if (spent_on == CLASS_HEAD)
+            return json_fail(one, errors,
+                             "wanted norm_residual, attention_projection, attention_mixing, "
+                             "attention_core, router, dispatch or feed_forward");
+        plan->recompute_classes |= 1u << spent_on;
+    }
+    return true;
+}
+
 static bool
 read_batch(struct plan *plan, const struct json *object, struct error_list *errors)
 {
@@ -183,6 +222,7 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
         return NULL;
     bool is_right = read_order(plan, errors);
     is_right = read_stage_layers(plan, arena, errors) && is_right;
+    is_right = read_recompute(plan, errors) && is_right;
     is_right = read_batch(plan, object, errors) && is_right;
     if (plan->routing_object) {
         plan->routing = routing_read(plan->routing_object, arena, errors);

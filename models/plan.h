@@ -16,7 +16,8 @@ enum muon_distribution { MUON_NEIGHBOUR, MUON_ALL_GATHER, MUON_LAYER_SHARDED };
 
 enum recompute_kind {
     RECOMPUTE_NONE,      /* every activation that backward needs is kept */
-    RECOMPUTE_SELECTIVE, /* the attention core keeps its inputs only and runs again */
+    RECOMPUTE_SELECTIVE, /* the attention core runs again; a kernel that keeps no scores keeps as
+                            much without that */
     RECOMPUTE_FULL, /* a block keeps its input only and runs forward again before backward */
 };
 
@@ -83,6 +84,11 @@ struct plan {
     bool
         keeps_sent_tensors; /* what went to other stages stays in memory until the step's end */
     enum recompute_kind recompute;
+    const struct json
+        *recompute_list;        /* operators that keep their inputs only and run again, by
+                                          the class they count for: ["feed_forward"] */
+    uint64_t recompute_classes; /* bits of enum step_class: those, or what `recompute`
+                                          selects */
 
     enum optimizer_kind optimizer;
     enum muon_distribution muon_distribution;

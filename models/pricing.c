@@ -161,16 +161,23 @@ price_source(const struct pricing *pricing, const struct placement *placement,
 }
 
 /* Which steps of a list a pass takes. */
-enum selection { SELECT_ALL, SELECT_CORE, SELECT_INPUT_GRADIENTS, SELECT_WEIGHT_GRADIENTS };
+enum selection { SELECT_ALL, SELECT_REPEATED, SELECT_INPUT_GRADIENTS, SELECT_WEIGHT_GRADIENTS };
+
+/* Whether it is a kernel of one of the classes that run again. */
+static bool
+is_repeated(const struct shard_step *step, uint64_t classes)
+{
+    return step->operation && classes >> step->operation->spent_on & 1;
+}
 
 static bool
-is_selected(const struct shard_step *step, enum selection selection)
+is_selected(const struct shard_step *step, enum selection selection, uint64_t repeated)
 {
     switch (selection) {
     case SELECT_ALL:
         return true;
-    case SELECT_CORE:
-        return step->is_core;
+    case SELECT_REPEATED:
+        return is_repeated(step, repeated);
     case SELECT_INPUT_GRADIENTS:
         return !step->is_weight_gradient;
     case SELECT_WEIGHT_GRADIENTS:
@@ -190,6 +197,7 @@ launches_of(const struct step_work *work)
 struct pass_writer {
     struct priced_step *steps;
     int64_t count, launches;
+    uint64_t repeated; /* classes that run again before their backward */
 };
 
 /* Steps [begin, end) of a source that are selected. An exchange is waited for by the first
@@ -200,11 +208,11 @@ take_steps(struct pass_writer *writer, const struct priced_source *source, int64
 {
     for (int64_t i = begin; i < end; i++) {
         const struct shard_step *step = &source->list.steps[i];
-        if (!is_selected(step, selection))
+        if (!is_selected(step, selection, writer->repeated))
             continue;
         int64_t needed_at = writer->count + 1;
         for (int64_t j = i + 1; j <= i + step->beside && j < end; j++)
-            needed_at += is_selected(&source->list.steps[j], selection);
+            needed_at += is_selected(&source->list.steps[j], selection, writer->repeated);
         writer->launches += launches_of(source->prices[i].work);
         writer->steps[writer->count] = source->prices[i];
         writer->steps[writer->count++].needed_at = needed_at;
@@ -212,36 +220,40 @@ take_steps(struct pass_writer *writer, const struct priced_source *source, int64
 }
 
 static int64_t
-find_core(const struct shard_list *list)
+find_repeated(const struct shard_list *list, uint64_t classes)
 {
     int64_t i = 0;
-    while (i < list->count && !list->steps[i].is_core)
+    while (i < list->count && !is_repeated(&list->steps[i], classes))
         i++;
     return i;
 }
 
-/* With full recomputation a layer's block runs forward again before its backward, with the
- * selective one its attention core does. */
+/* With full recomputation a layer's block runs forward again before its backward; of chosen
+ * operators those run again before the first backward of one of them. */
 static void
 write_backward(struct pass_writer *writer, const struct priced_source sources[2],
                enum recompute_kind recompute, enum selection selection)
 {
     const struct priced_source *forward = &sources[0], *backward = &sources[1];
-    int64_t core = find_core(&backward->list), end = backward->list.count;
+    int64_t begin = find_repeated(&backward->list, writer->repeated),
+            end = backward->list.count;
     if (recompute == RECOMPUTE_FULL)
         take_steps(writer, forward, 0, forward->list.count, SELECT_ALL);
-    take_steps(writer, backward, 0, core, selection);
-    if (recompute == RECOMPUTE_SELECTIVE && core < end)
-        take_steps(writer, forward, 0, forward->list.count, SELECT_CORE);
-    take_steps(writer, backward, core, end, selection);
+    take_steps(writer, backward, 0, begin, selection);
+    if (recompute != RECOMPUTE_FULL && begin < end)
+        take_steps(writer, forward, 0, forward->list.count, SELECT_REPEATED);
+    take_steps(writer, backward, begin, end, selection);
 }
 
 static struct priced_list
 write_pass(const struct pricing *pricing, const struct priced_source sources[2],
-           enum pass_kind pass, enum recompute_kind recompute)
+           enum pass_kind pass, bool is_layer)
 {
+    const struct plan *plan = pricing->inputs->workload.plan;
+    enum recompute_kind recompute = is_layer ? plan->recompute : RECOMPUTE_NONE;
     size_t room = (size_t)(sources[0].list.count + sources[1].list.count);
-    struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0};
+    struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0,
+                                 is_layer ? plan->recompute_classes : 0};
     switch (pass) {
     case PASS_FORWARD:
         take_steps(&writer, &sources[0], 0, sources[0].list.count, SELECT_ALL);
@@ -267,12 +279,11 @@ pricing_block(const struct pricing *pricing, const struct shard *shard, enum blo
     struct shard_block split = shard_block(shard, block, expert_place, pricing->arena);
     struct priced_source sources[2] = {{.list = split.forward}, {.list = split.backward}};
     bool is_layer = operators_is_of_layer(block);
-    enum recompute_kind recompute = is_layer ? shard->workload.plan->recompute : RECOMPUTE_NONE;
     struct priced_block *out = arena_alloc(pricing->arena, 1, sizeof *out);
     for (int i = 0; i < 2; i++)
         if (!price_source(pricing, &shard->placement, &sources[i]))
             return NULL;
     for (int pass = 0; pass < PASS_KINDS; pass++)
-        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, recompute);
+        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, is_layer);
     return out;
 }

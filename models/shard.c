@@ -114,8 +114,7 @@ shard_append_operations(struct shard_builder *builder, const struct operation *o
     for (int i = 0; i < count; i++)
         *append(builder) =
             (struct shard_step){.operation = &operations[i],
-                                .is_weight_gradient = shard_is_weight_gradient(&operations[i]),
-                                .is_core = operations[i].spent_on == CLASS_ATTENTION_CORE};
+                                .is_weight_gradient = shard_is_weight_gradient(&operations[i])};
 }
 
 /* Backward of the operator that first saw the whole. The part of the input that it kept is
@@ -285,6 +284,22 @@ build_backward(struct shard_builder *builder)
     return take_list(builder);
 }
 
+/* What an operator of those that run again keeps all the same: the first of a run of one class its
+ * input, the attention core all but its statistics, since other products need its output. */
+static double
+input_bytes(const struct shard_builder *builder, int64_t index, double saved_bytes)
+{
+    const struct shard_lists *lists = &builder->lists;
+    const struct model_operator *items = lists->of[TOKENS_WHOLE].items;
+    bool is_first = index == 0 || items[index - 1].spent_on != items[index].spent_on;
+    double input = lists->whole_bytes / (double)shard_split_ranks(builder->shard);
+    if (items[index].spent_on == CLASS_ATTENTION_CORE)
+        return saved_bytes;
+    if (shard_lists_layout(lists, index) == TOKENS_ROUTED)
+        input = lists->routed_rows * lists->row_bytes;
+    return is_first ? input : 0;
+}
+
 /* The operator that enters the whole keeps only its rank's part of its input: with sequence
  * parallelism backward gathers it again. */
 static void
@@ -299,6 +314,7 @@ add_saved(const struct shard_builder *builder, struct shard_block *out)
         if (is_entry)
             bytes /= (double)shard_split_ranks(builder->shard);
         out->saved_bytes[item->spent_on] += bytes;
+        out->input_bytes[item->spent_on] += input_bytes(builder, i, bytes);
         if (item->transient_bytes > out->transient_bytes)
             out->transient_bytes = item->transient_bytes;
     }

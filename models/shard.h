@@ -39,7 +39,6 @@ struct shard_step {
     const struct shard_exchange *exchange;
     int64_t beside;          /* exchange: so many steps behind it need not wait for it */
     bool is_weight_gradient; /* can be put off until the step's end */
-    bool is_core;            /* of the attention core: what selective recomputation repeats */
 };
 
 struct shard_list {
@@ -50,6 +49,8 @@ struct shard_list {
 struct shard_block {
     struct shard_list forward, backward;
     double saved_bytes[STEP_CLASS_COUNT]; /* kept for backward, by the class of the operator */
+    double
+        input_bytes[STEP_CLASS_COUNT]; /* of that, what they cannot do without to run again */
     double transient_bytes; /* what the hungriest of its operators takes beside what is kept */
 };
 

@@ -215,7 +215,7 @@ check_memory(double needed_bytes, const struct measure_cpu_options *options,
 
 bool
 measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,
-            struct measure_cpu_result *result, struct arena *arena, struct error_list *errors)
+            struct measure_result *result, struct arena *arena, struct error_list *errors)
 {
     struct cpu_kernel cpu;
     if (!cpu_kernel_find(&cpu, kernel, errors))
@@ -225,6 +225,7 @@ measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *optio
     if (!check_memory((sets + 2) * set_bytes + sweep_bytes, options, errors))
         return false;
     openblas_set_num_threads(1);
+    *result = (struct measure_result){0};
     result->error_fraction = checked_error(&cpu, options->seed, arena);
     if (!(result->error_fraction <= ERROR_FRACTION_MAX))
         return error_add(errors, ERROR_INPUT, "", "wrong by %g of the reference, not timed",
@@ -236,4 +237,23 @@ measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *optio
     struct measure_work work = {.run = run_turn, .context = &rotating};
     result->times = measure_times_take(&work, &options->effort, &clock, arena);
     return true;
+}
+
+static bool
+run_kernel(void *context, const struct kernel *kernel, struct measure_result *result,
+           struct arena *arena, struct error_list *errors)
+{
+    const struct measure_cpu_options *options = context;
+    return measure_cpu(kernel, options, result, arena, errors);
+}
+
+struct measure_backend
+measure_cpu_backend(struct measure_cpu_options *options, struct arena *arena)
+{
+    return (struct measure_backend){
+        .device = measure_cpu_device(arena),
+        .library = measure_cpu_library(arena),
+        .context = options,
+        .run_kernel = run_kernel,
+    };
 }

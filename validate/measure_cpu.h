@@ -8,6 +8,7 @@
 #include "hw/kernel.h"
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
+#include "validate/measure_backend.h"
 #include "validate/measure_times.h"
 
 struct measure_cpu_options {
@@ -15,12 +16,6 @@ struct measure_cpu_options {
     double cache_bytes;  /* of the last cache: operands rotate through more than this */
     double memory_bytes; /* the most that all operands may take */
     uint64_t seed;       /* of the operands' random values */
-};
-
-struct measure_cpu_result {
-    struct measure_times times;
-    int64_t operand_sets;
-    double error_fraction; /* norm(result - reference) / norm(reference), reference in fp64 */
 };
 
 /* What this machine has: its last cache, half of its memory; two warm-ups, 5 to 200 repeats,
@@ -35,7 +30,10 @@ const char *measure_cpu_device(struct arena *arena);
  * the memory, or a wrong result, which is never timed. Keeps nothing in the arena that the
  * caller needs: a fresh arena a kernel bounds the memory. */
 bool measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,
-                 struct measure_cpu_result *result, struct arena *arena,
-                 struct error_list *errors);
+                 struct measure_result *result, struct arena *arena, struct error_list *errors);
+
+/* The same as a back end; the options outlive it. */
+struct measure_backend measure_cpu_backend(struct measure_cpu_options *options,
+                                           struct arena *arena);
 
 #endif

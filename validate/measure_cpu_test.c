@@ -40,7 +40,7 @@ small_options(void)
 
 static bool
 measure_text(const char *text, const struct measure_cpu_options *options,
-             struct measure_cpu_result *result)
+             struct measure_result *result)
 {
     struct kernel kernel;
     const struct json *object = json_read_text(arena, "t", 1, text, strlen(text), &errors);
@@ -88,7 +88,7 @@ enum { KERNEL_TEXT_COUNT = sizeof kernels / sizeof kernels[0] };
 START_TEST(every_kernel_agrees_with_its_reference)
 {
     struct measure_cpu_options options = small_options();
-    struct measure_cpu_result result;
+    struct measure_result result;
     ck_assert_msg(measure_text(kernels[_i], &options, &result), "%s: %s", kernels[_i],
                   errors.items[0].what);
     ck_assert_int_eq(result.times.repeats, 3);
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(sets_rotate_past_the_cache)
 {
     struct measure_cpu_options options = small_options();
-    struct measure_cpu_result result;
+    struct measure_result result;
     const char *copy = "{\"kernel\":\"copy\",\"bytes\":4096,\"from\":\"hbm\",\"to\":\"hbm\"}";
     ck_assert(measure_text(copy, &options, &result));
     ck_assert_int_eq(result.operand_sets, 4);
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(operands_beyond_memory_are_refused)
 {
     struct measure_cpu_options options = small_options();
-    struct measure_cpu_result result;
+    struct measure_result result;
     ck_assert(!measure_text("{\"kernel\":\"gemm\",\"m\":1000000000,\"n\":1000000000,"
                             "\"k\":1000000000,\"batch\":1000000000,\"layout\":\"nn\","
                             "\"dtype\":\"fp32\"}",

@@ -44,7 +44,7 @@ static const char help[] =
 struct program {
     struct measure_cpu_options options;
     const char *path;
-    const char *device, *library;
+    struct measure_backend backend;
     int line;
     int status; /* the gravest so far */
 };
@@ -89,7 +89,7 @@ write_question(struct json_writer *writer, const struct json *question)
 
 static void
 write_answer(const struct program *program, const struct json *question,
-             const struct measure_cpu_result *result, struct text *out)
+             const struct measure_result *result, struct text *out)
 {
     struct json_writer writer = json_writer_new(out, false);
     json_write_begin_object(&writer);
@@ -99,8 +99,9 @@ write_answer(const struct program *program, const struct json *question,
     json_write_real_at(&writer, "measured_max_s", result->times.max_s);
     json_write_integer_at(&writer, "measured_repeats", result->times.repeats);
     json_write_real_at(&writer, "measured_error_fraction", result->error_fraction);
-    json_write_string_at(&writer, "measured_device", program->device);
-    json_write_string_at(&writer, "library", program->library);
+    json_write_string_at(&writer, "measured_device", program->backend.device);
+    json_write_string_at(&writer, "library",
+                         result->library != NULL ? result->library : program->backend.library);
     json_write_end_object(&writer);
     text_format(out, "\n");
 }
@@ -115,23 +116,46 @@ print_answer(const struct text *out)
     exit(EXIT_IO);
 }
 
+static int
+measure_collective(struct program *program, const struct json *question,
+                   struct measure_result *result, struct arena *arena,
+                   struct error_list *errors)
+{
+    const struct measure_backend *backend = &program->backend;
+    struct collective collective;
+    if (backend->run_collective == NULL) {
+        error_add(errors, ERROR_INPUT, "", "one CPU has nobody for a collective, skipped");
+        return EXIT_NOT_ALL;
+    }
+    if (!collective_read(question, &collective, arena, errors))
+        return EXIT_BAD_INPUT;
+    return backend->run_collective(backend->context, &collective, result, arena, errors)
+               ? EXIT_DONE
+               : EXIT_NOT_ALL;
+}
+
+static int
+measure_kernel(struct program *program, const struct json *question,
+               struct measure_result *result, struct arena *arena, struct error_list *errors)
+{
+    const struct measure_backend *backend = &program->backend;
+    struct kernel kernel;
+    if (!kernel_read(question, &kernel, arena, errors))
+        return EXIT_BAD_INPUT;
+    return backend->run_kernel(backend->context, &kernel, result, arena, errors) ? EXIT_DONE
+                                                                                 : EXIT_NOT_ALL;
+}
+
 static void
 measure_question(struct program *program, const struct json *question, struct arena *arena)
 {
     struct error_list errors = {0};
-    struct kernel kernel;
-    struct measure_cpu_result result;
-    if (json_member(question, "collective") != NULL) {
-        error_add(&errors, ERROR_INPUT, "", "one CPU has nobody for a collective, skipped");
-        report(program, &errors, EXIT_NOT_ALL);
-        return;
-    }
-    if (!kernel_read(question, &kernel, arena, &errors)) {
-        report(program, &errors, EXIT_BAD_INPUT);
-        return;
-    }
-    if (!measure_cpu(&kernel, &program->options, &result, arena, &errors)) {
-        report(program, &errors, EXIT_NOT_ALL);
+    struct measure_result result = {0};
+    int status = json_member(question, "collective") != NULL
+                     ? measure_collective(program, question, &result, arena, &errors)
+                     : measure_kernel(program, question, &result, arena, &errors);
+    if (status != EXIT_DONE) {
+        report(program, &errors, status);
         return;
     }
     struct text out = text_new(arena);
@@ -238,9 +262,10 @@ main(int count, char **words)
     if (status != EXIT_DONE)
         return status;
     struct arena *arena = arena_new(&policy);
-    program.device = measure_cpu_device(arena);
-    program.library = measure_cpu_library(arena);
+    program.backend = measure_cpu_backend(&program.options, arena);
     status = measure_list(&program);
+    if (program.backend.close != NULL)
+        program.backend.close(program.backend.context);
     arena_free(arena);
     return status;
 }

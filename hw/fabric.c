@@ -110,6 +110,10 @@ static const struct json_field SHARE_FIELDS[] = {
      offsetof(struct fabric, network_compute_fraction), JSON_SOURCED, 0, 1, NULL},
     {"hbm_fraction", JSON_FIELD_REAL, offsetof(struct fabric, hbm_fraction), JSON_SOURCED, 0, 1,
      NULL},
+    {"channel_fraction", JSON_FIELD_REAL, offsetof(struct fabric, channel_fraction),
+     JSON_OPTIONAL | JSON_SOURCED, 0, 0.9, NULL},
+    {"collective_weight", JSON_FIELD_REAL, offsetof(struct fabric, collective_weight),
+     JSON_OPTIONAL | JSON_SOURCED, 0.01, 100, NULL},
     {"matrix_hold_ratio", JSON_FIELD_REAL, offsetof(struct fabric, matrix_hold_ratio),
      JSON_OPTIONAL | JSON_SOURCED, 0, 10, NULL},
     {"overlap_relative_sigma", JSON_FIELD_REAL, offsetof(struct fabric, overlap_relative_sigma),
@@ -293,8 +297,10 @@ fabric_read(const struct json *object, struct fabric *fabric, struct error_list 
     static const struct table shares = {"a fabric's shares", SHARE_FIELDS, sizeof SHARE_FIELDS};
     static const struct table sigmas = {"relative_sigma", SIGMA_FIELDS, sizeof SIGMA_FIELDS};
     struct sections sections = {0};
-    *fabric =
-        (struct fabric){.oversubscription_ratio = 1, .is_sprayed = true, .tree_efficiency = 1};
+    *fabric = (struct fabric){.oversubscription_ratio = 1,
+                              .is_sprayed = true,
+                              .tree_efficiency = 1,
+                              .collective_weight = 1};
     int faults_before = errors->count;
 
     read_section(object, &file, &sections, errors);

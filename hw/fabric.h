@@ -91,8 +91,13 @@ struct fabric {
     double node_compute_fraction;    /* of the compute units, inside one node */
     double network_compute_fraction; /* of the compute units, between nodes */
     double hbm_fraction;             /* of the HBM bandwidth, all links of the GPU busy */
-    /* Where a GPU places all the work of one kernel before the next one's: how long a collective
-     * that begins beside a kernel waits for its place, by the kernel's time. */
+    /* Of the compute units, what a collective's channels hold; 0: not said, and the shares
+     * above are that. Else they are what it uses of the compute that kernels and collectives
+     * share. */
+    double channel_fraction;
+    double collective_weight; /* its part of what is short, beside 1 of a kernel */
+    /* Where a GPU places all the work of one kernel before the next one's: how long a
+     * collective that begins beside a kernel waits for its place, by the kernel's time. */
     double matrix_hold_ratio;
     double streaming_hold_ratio;   /* beside one that is bound by HBM */
     double overlap_relative_sigma; /* of times of kernels and collectives beside each other */
@@ -101,7 +106,8 @@ struct fabric {
     double latency_relative_sigma;
     double node_relative_sigma;
     double network_relative_sigma;
-    /* Beside all that, for each doubling of the nodes beyond two, where nothing was measured. */
+    /* Beside all that, for each doubling of the nodes beyond two, where nothing was
+     * measured. */
     double doubling_relative_sigma;
 };
 

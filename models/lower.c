@@ -78,8 +78,10 @@ add_demand(struct lowering *lowering, const struct step_work *work, const struct
     for (uint32_t i = 0; i < slots; i++)
         count +=
             list_usages(work, crowd ? crowd->slots[i] * RANK_RESOURCES : 0, usages + count);
-    struct task_demand demand = {
-        .top_rate_per_s = 1, .weight = 1, .usages = usages, .usage_count = count};
+    struct task_demand demand = {.top_rate_per_s = 1,
+                                 .weight = work->weight > 0 ? work->weight : 1,
+                                 .usages = usages,
+                                 .usage_count = count};
     if (count == 0)
         return TASK_NONE;
     int32_t added = task_graph_add_demand(lowering->graph, &demand);

@@ -17,8 +17,10 @@ add_stream(struct task_graph *graph, uint32_t lane, const struct step_work *work
                                                       {PAIR_HBM, work->hbm_fraction}};
     double priced_s = work->delay_s + work->work_s;
     double ratio = priced_s > 0 ? alone_s / priced_s : 1;
-    struct task_demand demand = {
-        .top_rate_per_s = 1, .weight = 1, .usages = usages, .usage_count = PAIR_RESOURCES};
+    struct task_demand demand = {.top_rate_per_s = 1,
+                                 .weight = work->weight > 0 ? work->weight : 1,
+                                 .usages = usages,
+                                 .usage_count = PAIR_RESOURCES};
     struct task task = {.delay_ps = units_ps_from_s(work->delay_s * ratio),
                         .work = work->work_s * ratio,
                         .demand = task_graph_add_demand(graph, &demand)};

@@ -1,6 +1,8 @@
 /* Prices from hw, as work that a program can hold: kernels, collectives, blocks. */
 #include "models/pricing.h"
 
+#include <math.h>
+
 /* Some GPUs place all the work of a kernel before they place that of a collective. */
 static double
 kernel_hold_s(const struct cluster *cluster, const struct kernel_cost *cost)
@@ -8,6 +10,27 @@ kernel_hold_s(const struct cluster *cluster, const struct kernel_cost *cost)
     bool is_streaming = cost->bound == BOUND_HBM;
     return cost->seconds_s * (is_streaming ? cluster->fabric.streaming_hold_ratio
                                            : cluster->fabric.matrix_hold_ratio);
+}
+
+/* What a kernel uses of the compute that it shares with collectives. Beside channels that hold
+ * a part c of the units, r rounds of tiles become ceil(r / (1 - c)): products of two rounds
+ * take three. Rates are linear in usages, so the usage is chosen by which a collective that
+ * uses s leaves the kernel just so much slower: (1 - s) times that ratio, at most all. Other
+ * kernels lose c alone. */
+static double
+kernel_compute_share(const struct cluster *cluster, const struct kernel_cost *cost)
+{
+    double channels = cluster->fabric.channel_fraction;
+    double left = 1 - cluster->fabric.node_compute_fraction;
+    if (channels <= 0)
+        return cost->compute_fraction;
+    if (cost->tiles == 0)
+        return cost->compute_fraction * left / (1 - channels);
+    double rounds = (double)cost->tiles / (double)cluster->device->compute_units;
+    double waves = (double)cost->waves;
+    if (ceil(rounds) != waves) /* several tiles of a wave on a unit, or long ones split */
+        rounds = waves;
+    return fmin(1, ceil(rounds / (1 - channels)) / waves * left);
 }
 
 const struct step_work *
@@ -25,7 +48,8 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
                              .work_s = seconds_s / (is_product ? pricing->product_speedup : 1),
                              .hold_s = kernel_hold_s(pricing->inputs->cluster, &cost),
                              .relative_sigma = cost.relative_sigma,
-                             .compute_fraction = cost.compute_fraction,
+                             .compute_fraction =
+                                 kernel_compute_share(pricing->inputs->cluster, &cost),
                              .hbm_fraction = cost.hbm_fraction,
                              .kernel = arena_copy(pricing->arena, kernel, sizeof *kernel),
                              .kernel_cost = arena_copy(pricing->arena, &cost, sizeof cost)};
@@ -44,6 +68,7 @@ pricing_collective(const struct pricing *pricing, const char *name, enum step_cl
         .spent_on = spent_on,
         .delay_s = cost.latency_s,
         .work_s = cost.transfer_s,
+        .weight = pricing->inputs->cluster->fabric.collective_weight,
         .relative_sigma = cost.relative_sigma,
         .compute_fraction = cost.compute_fraction,
         .hbm_fraction = cost.hbm_fraction,

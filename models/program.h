@@ -41,6 +41,7 @@ struct step_work {
     double delay_s; /* taking nothing */
     double work_s;  /* taking the fractions below, when nothing else does */
     double hold_s;  /* delays what begins on a lane of exchanges meanwhile */
+    double weight;  /* its part of what is short; 0 is 1 */
     double relative_sigma;
     double compute_fraction, hbm_fraction, link_fraction, nic_fraction;
     const struct kernel *kernel; /* what was priced, for reports; NULL of other work */

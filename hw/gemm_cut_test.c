@@ -68,8 +68,8 @@ oracle_rounds_s(const struct attempt *a, double rounds)
         fmin(a->m, work->m) * fmin(a->n, work->n) * fmax(2, dtype_bytes(work->dtype));
     double store_s = store_bytes * oracle_pitch_ratio(a, work->c_pitch_bytes);
     double steps = ceil(work->k / (a->splits * a->depth)), total_s = 0;
-    for (double left = rounds; left > 0; left -= (double)gemm->resident_workgroups) {
-        double held = fmin(left, (double)gemm->resident_workgroups);
+    for (int64_t left = (int64_t)rounds; left > 0; left -= gemm->resident_workgroups) {
+        double held = fmin((double)left, (double)gemm->resident_workgroups);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
         total_s += gemm->tile_s + store_s / gemm->store_bytes_per_s;
     }

@@ -197,12 +197,10 @@ setting_of(const struct device *device, const struct gemm_work *work)
     return setting;
 }
 
-/* Tiles down all products. Rows dealt out at random fill the last tile by half on average. */
+/* Tiles down all products. */
 static double
 row_tiles(const struct gemm_work *work, double tile_m)
 {
-    if (work->has_random_rows)
-        return (double)work->groups * most(1, work->m / tile_m + 0.5);
     if (!work->rows)
         return (double)work->groups * whole(work->m / tile_m);
     double tiles = 0;

@@ -36,8 +36,6 @@ static const double WARPS_LEAST = 16, WARPS_MOST = 64;
 static const double PAIR_WIDTH_MAX = 6144, REGISTERS_WIDTH_MAX = 8192;
 static const double PASSES_AGAIN = 2;
 
-double WIDE_IN_FLIGHT = 2;
-
 /* A thread's widest load (PTX ld.global.v4, AMD global_load_dwordx4), and how many of them it
  * has on the way; assumed: one being used, one ahead. */
 static const double LOAD_BYTES = 16, LOADS_AHEAD = 2;

@@ -88,8 +88,8 @@ program_make_buckets(struct program_builder *builder)
         make_buckets(builder, &tensors.experts, PEERS_EXPERT_DATA);
 }
 
-/* A collective over ranks that hold the bucket, or `part` of it; STEP_NONE where that is empty or one
- * rank has all. */
+/* A collective over ranks that hold so many elements together; STEP_NONE where there are none or
+ * one rank has all. */
 static int32_t
 append_bucket(struct program_builder *builder, enum collective_kind kind, enum peers peers,
               double elements)

@@ -204,7 +204,10 @@ count_all(struct step *step)
         count_kernel(step, lane[i]);
         now = entry->end_ps;
     }
-    count_gap(step, now, trace->end_ps, last_own_task(step));
+    int32_t last = last_own_task(step);
+    int64_t own_end_ps = last == TASK_NONE ? now : later(now, trace->entries[last].end_ps);
+    count_gap(step, now, own_end_ps, last);
+    step->class_ps[CLASS_BUBBLE] += trace->end_ps - own_end_ps; /* others go on */
 }
 
 const char *

@@ -58,6 +58,29 @@ START_TEST(the_breakdown_adds_up_to_the_step)
 }
 END_TEST
 
+/* However the model is split. Of a stage that ends early the rest is waiting for other ranks. */
+START_TEST(the_breakdown_of_split_models_adds_up_too)
+{
+    const char *const runs[] = {"configs/runs/h200-eager-m1-pp4-ep2.json",
+                                "configs/runs/h200-eager-d1-tp2-pp2.json",
+                                "configs/runs/h200-eager-m1-dp8-ep4-skew.json"};
+    for (size_t row = 0; row < sizeof runs / sizeof *runs; row++) {
+        struct run_request request = {.file = runs[row]};
+        const struct run *run = run_read(&request, arena, &errors);
+        ck_assert_msg(run != NULL, "%s", errors.items[0].what);
+        const struct step *step = step_simulate(run, RANKS_FOLDED, arena, &errors);
+        int64_t sum_ps = 0, parts_ps = 0;
+        for (int i = 0; i < STEP_CLASS_COUNT; i++)
+            sum_ps += step->class_ps[i];
+        for (int i = 0; i < STEP_PART_COUNT; i++)
+            parts_ps += step->part_ps[i];
+        ck_assert_int_eq(sum_ps, step->step_ps);
+        ck_assert_int_eq(parts_ps, step->step_ps);
+        ck_assert_int_lt(step->class_ps[CLASS_PARAMETER_GATHER], step->step_ps / 20);
+    }
+}
+END_TEST
+
 START_TEST(groups_add_up_to_the_step_too)
 {
     const struct step *step = simulate(NULL, NULL);
@@ -156,6 +179,7 @@ step_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_breakdown_adds_up_to_the_step);
+    tcase_add_test(tests, the_breakdown_of_split_models_adds_up_too);
     tcase_add_test(tests, groups_add_up_to_the_step_too);
     tcase_add_test(tests, a_class_counts_what_its_kernels_compute);
     tcase_add_test(tests, rates_follow_from_step_time);

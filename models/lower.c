@@ -195,6 +195,7 @@ add_joint_item(struct lowering *lowering, const struct crowd *crowd)
             item->work->delay_s + item->work->work_s > slowest->delay_s + slowest->work_s)
             slowest = item->work;
     }
+    assert(slowest && "a crowd has members");
     struct task task = make_task(lowering, &lowering->slots[crowd->slots[0]], slowest, crowd);
     uint32_t added = task_graph_add_joint_task(lowering->graph, &task, lanes, crowd->count);
     for (uint32_t i = 0; i < crowd->count; i++)

@@ -105,14 +105,14 @@ check_sequence(const struct check *check)
     bool is_zigzag = plan->context > 1 && plan->context_exchange != CONTEXT_ULYSSES;
     int64_t pieces = plan->context * (is_zigzag ? 2 : 1);
     int64_t rows = plan->is_sequence_parallel ? plan->tensor : 1;
-    int64_t heads = check->arch->query_heads / plan->tensor;
-    if (plan->sequence_tokens % (pieces * rows) != 0)
+    int64_t heads = check->arch->query_heads / plan->tensor, all = pieces * rows;
+    int64_t nearest = (plan->sequence_tokens / all + 1) * all;
+    if (plan->sequence_tokens % all != 0)
         error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "sequence_tokens"),
                   "%lld tokens are not %lld equal pieces (context %lld%s x tensor %lld), the "
                   "nearest that are: %lld",
-                  (long long)plan->sequence_tokens, (long long)(pieces * rows),
-                  (long long)plan->context, is_zigzag ? " x 2" : "", (long long)rows,
-                  (long long)((plan->sequence_tokens / (pieces * rows) + 1) * pieces * rows));
+                  (long long)plan->sequence_tokens, (long long)all, (long long)plan->context,
+                  is_zigzag ? " x 2" : "", (long long)rows, (long long)nearest);
     if (plan->context > 1 && plan->context_exchange == CONTEXT_ULYSSES &&
         heads % plan->context != 0)
         error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "context"),
@@ -120,10 +120,13 @@ check_sequence(const struct check *check)
                   "spreads over the context ranks; the nearest that does is %lld",
                   (long long)plan->context, (long long)heads,
                   (long long)nearest_divisor(heads, plan->context));
-    if (check->arch->experts > 0 && plan->tensor > 1 && !plan->is_sequence_parallel)
-        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "is_sequence_parallel"),
-                  "experts with tensor parallelism need the sequence split too, or every "
-                  "tensor rank would send the same tokens");
+    if (check->arch->experts > 0 && plan->tensor > 1 && !plan->is_sequence_parallel &&
+        plan->expert_tensor != plan->tensor)
+        error_add(
+            check->errors, ERROR_INFEASIBLE, place_of(check, "expert_tensor"),
+            "%lld: without sequence parallelism every tensor rank has the same tokens and "
+            "the same experts, wanted %lld, as tensor",
+            (long long)plan->expert_tensor, (long long)plan->tensor);
 }
 
 /* A list says for itself; else each stage has equally many, counting embedding and head where the

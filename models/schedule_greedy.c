@@ -99,7 +99,7 @@ const struct schedule *
 schedule_greedy(const struct schedule_shape *shape, struct arena *arena)
 {
     size_t stages = (size_t)shape->stages;
-    int64_t steps = 3 * CHUNKS * shape->microbatches, left = shape->stages * steps;
+    int64_t steps = shape->microbatches * CHUNKS * 3, left = shape->stages * steps;
     struct search search = {shape, arena_alloc(arena, stages, sizeof *search.now),
                             arena_alloc(arena, stages, sizeof *search.then)};
     for (size_t stage = 0; stage < stages; stage++)

@@ -70,10 +70,11 @@ append_routing(struct shard_builder *builder, bool is_dispatch)
     within.kind = is_dispatch ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
     within.peers = PEERS_EXPERT_TENSOR;
     within.bytes = builder->lists.routed_rows * builder->lists.row_bytes;
-    if (!is_dispatch)
+    bool is_cut = shard_expert_pieces(builder->shard) > 1;
+    if (is_cut && !is_dispatch)
         shard_append_exchange(builder, &within, 0);
     shard_append_exchange(builder, &all_to_all, 0);
-    if (is_dispatch)
+    if (is_cut && is_dispatch)
         shard_append_exchange(builder, &within, 0);
 }
 

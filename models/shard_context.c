@@ -169,7 +169,8 @@ shard_append_context_halo(struct shard_builder *builder, enum direction directio
     double tensor = (double)builder->shard->placement.tensor;
     double tokens = (double)(arch->sequence_taps - 1 + arch->channel_taps - 1) * PIECES;
     double latent = (double)(arch_query_width(arch) + arch_kv_width(arch)) / tensor;
-    double shifted = (double)(arch_kv_width(arch) - arch_kv_width(arch) / 2) / tensor;
+    int64_t values = arch_kv_width(arch), unshifted = values / 2;
+    double shifted = (double)(values - unshifted) / tensor;
     append_exchange(builder, "exchange_halo", COLLECTIVE_SEND_RECV,
                     element_bytes * sequences * tokens * latent, 0);
     append_exchange(builder, is_forward ? "gather_values" : "scatter_value_gradients",

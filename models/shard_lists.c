@@ -11,6 +11,13 @@ shard_split_ranks(const struct shard *shard)
     return shard->workload.plan->is_sequence_parallel ? shard->placement.tensor : 1;
 }
 
+int64_t
+shard_expert_pieces(const struct shard *shard)
+{
+    bool is_cut = shard->placement.tensor == 1 || shard->workload.plan->is_sequence_parallel;
+    return is_cut ? shard->placement.expert_tensor : 1;
+}
+
 static int64_t
 at_least_one(int64_t count)
 {
@@ -28,7 +35,7 @@ shard_arch(const struct shard *shard, enum token_layout layout, struct arena *ar
         return arch;
     if (layout == TOKENS_ROUTED) {
         arch->experts /= placement->expert;
-        arch->expert_ffn /= placement->expert_tensor;
+        arch->expert_ffn /= shard_expert_pieces(shard);
         return arch;
     }
     arch->query_heads /= tensor;
@@ -58,7 +65,7 @@ plan_part(const struct shard *shard, enum token_layout layout, struct arena *are
     if (layout != TOKENS_WHOLE)
         plan->sequence_tokens /= shard_split_ranks(shard);
     if (layout == TOKENS_ROUTED)
-        plan->sequence_tokens *= placement->expert_tensor;
+        plan->sequence_tokens *= shard_expert_pieces(shard);
     if (layout == TOKENS_ROUTED && plan->routing)
         plan->routing = even_routing(plan->routing, arena);
     return plan;
@@ -181,13 +188,13 @@ route(struct shard_lists *lists, int64_t place)
     const struct arch *arch = lists->shard->workload.arch;
     const struct plan *plan = lists->shard->workload.plan;
     int64_t ranks = placement->expert, local = arch->experts / ranks;
-    int64_t senders = ranks * placement->expert_tensor;
+    int64_t pieces = shard_expert_pieces(lists->shard), senders = ranks * pieces;
     int64_t tokens =
         plan_microbatch_tokens(plan) / placement->context / shard_split_ranks(lists->shard);
     struct routed_tokens routed = {tokens, arch->experts_per_token, arch->experts};
     struct expert_loads loads = routing_loads(plan->routing, &routed, lists->arena);
     int64_t *rows = arena_alloc(lists->arena, (size_t)local, sizeof *rows);
-    double even = (double)(tokens * arch->experts_per_token * placement->expert_tensor);
+    double even = (double)(tokens * arch->experts_per_token * pieces);
     for (int64_t i = 0; i < local; i++) {
         rows[i] = loads.rows[place * local + i] * senders;
         lists->routed_rows += (double)rows[i];

@@ -32,6 +32,10 @@ const struct arch *shard_arch(const struct shard *shard, enum token_layout layou
 /* The gradient of a weight, or adding it to the accumulated one. */
 bool shard_is_weight_gradient(const struct operation *operation);
 
+/* Expert-tensor ranks that each expert is cut into. Without sequence parallelism tensor ranks hold
+ * the same tokens: each has whole experts, the same ones, and routes all tokens itself. */
+int64_t shard_expert_pieces(const struct shard *shard);
+
 /* Tensor ranks that the sequence is split over outside the products. */
 int64_t shard_split_ranks(const struct shard *shard);
 

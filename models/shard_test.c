@@ -162,12 +162,29 @@ START_TEST(a_ring_passes_keys_and_values_c_minus_1_times)
     const char *setting = "plan.context=4";
     struct shard shard = shard_of("configs/models/llama-3.1-8b.json", &setting, 1);
     struct shard_block block = shard_block(&shard, BLOCK_ATTENTION, 0, arena);
-    double once = 2.0 * (4096 / 4) * 8 * 128 * 2;
+    double once = 2.0 * 1024 * 8 * 128 * 2;
     struct tally forward = tally_of(&block.forward, COLLECTIVE_SEND_RECV, PEERS_CONTEXT);
     struct tally backward = tally_of(&block.backward, COLLECTIVE_SEND_RECV, PEERS_CONTEXT);
     ck_assert_int_eq(forward.exchanges, 3);
     CHECK_NEAR(forward.bytes, 3 * once, 1e-12);
     CHECK_NEAR(backward.bytes, 2 * 3 * once, 1e-12);
+}
+END_TEST
+
+/* Without sequence parallelism tensor ranks hold the same tokens: each of two routes them all to
+ * whole experts, so both together compute twice what one would, and neither hears of the other. */
+START_TEST(tensor_ranks_with_the_same_tokens_route_them_twice)
+{
+    const char *settings[] = {"plan.tensor=2", "plan.is_sequence_parallel=false",
+                              "plan.expert=4"};
+    const char *zaya = "configs/models/zaya1-base.json";
+    struct shard part = shard_of(zaya, settings, 3), whole = shard_of(zaya, NULL, 0);
+    struct shard_block block = shard_block(&part, BLOCK_FEED_FORWARD, 0, arena);
+    CHECK_NEAR(flop_of(&part, BLOCK_FEED_FORWARD), flop_of(&whole, BLOCK_FEED_FORWARD), 1e-3);
+    struct tally sent = tally_of(&block.forward, COLLECTIVE_ALL_TO_ALL, PEERS_EXPERT);
+    struct tally within = tally_of(&block.forward, COLLECTIVE_ALL_GATHER, PEERS_EXPERT_TENSOR);
+    CHECK_NEAR(sent.bytes, 2 * 4096.0 * 2048 * 2, 1e-12);
+    ck_assert_int_eq(within.exchanges, 0);
 }
 END_TEST
 
@@ -221,6 +238,7 @@ shard_suite(void)
     tcase_add_test(tests, tensor_parallel_blocks_reduce_once_each_way);
     tcase_add_test(tests, experts_are_reached_by_two_all_to_alls_each_way);
     tcase_add_test(tests, a_ring_passes_keys_and_values_c_minus_1_times);
+    tcase_add_test(tests, tensor_ranks_with_the_same_tokens_route_them_twice);
     tcase_add_test(tests, unequal_loads_reach_products_and_all_to_alls);
     tcase_add_test(tests, stages_hold_the_model_once);
     suite_add_tcase(suite, tests);

@@ -90,8 +90,10 @@ static void
 add_sigma(const struct step_work *work, double seconds_s, double *sums_s)
 {
     double ratio = work->work_s > 0 ? seconds_s / work->work_s : 0;
-    if (!work->parts)
+    if (!work->parts) {
         sums_s[sigma_group(work)] += work->relative_sigma * seconds_s;
+        return;
+    }
     for (int64_t i = 0; i < work->part_count; i++)
         sums_s[sigma_group(work->parts[i])] +=
             work->parts[i]->relative_sigma * work->parts[i]->work_s * ratio;

@@ -18,6 +18,8 @@ struct run_reader {
     const char *name; /* of the run file; NULL without one */
     const char *paths[PARTS];
     const struct json *objects[PARTS];
+    const struct run *base; /* whose parts stay where is_kept; NULL: none does */
+    bool is_kept[PARTS];
 };
 
 /* What the file names, for the parts that are not given beside it. */
@@ -84,6 +86,18 @@ read_objects(struct run_reader *reader)
     }
 }
 
+/* The part that a setting is of; PARTS when there is no such part. */
+static int
+part_of(const char *setting)
+{
+    size_t length = strcspn(setting, ".=");
+    int part = 0;
+    while (part < PARTS && (strlen(PART_NAMES[part]) != length ||
+                            strncmp(PART_NAMES[part], setting, length) != 0))
+        part++;
+    return part;
+}
+
 /* "plan.microbatch_sequences=2": the part, the path in its file, the value. */
 static bool
 apply_setting(struct run_reader *reader, const char *setting)
@@ -97,9 +111,7 @@ apply_setting(struct run_reader *reader, const char *setting)
                          "wanted PART.KEY=VALUE, such as plan.microbatch_sequences=2");
     const char *part_name = arena_format(arena, "%.*s", (int)(dot - setting), setting);
     const char *path = arena_format(arena, "%.*s", (int)(equals - dot - 1), dot + 1);
-    int part = 0;
-    while (part < PARTS && strcmp(PART_NAMES[part], part_name) != 0)
-        part++;
+    int part = part_of(setting);
     if (part == PARTS) {
         const char *nearest = spelling_nearest(part_name, PART_NAMES, PARTS);
         return error_add(
@@ -109,6 +121,8 @@ apply_setting(struct run_reader *reader, const char *setting)
             part_name, nearest ? ": did you mean '" : "", nearest ? nearest : "",
             nearest ? "'?" : "");
     }
+    if (reader->is_kept[part])
+        return true; /* the base has it already */
     if (!reader->objects[part])
         return false; /* its file could not be read, which has been said */
     return json_set(reader->objects[part], path, equals + 1, origin, reader->errors);
@@ -118,6 +132,8 @@ static const struct cluster *
 read_cluster(struct run_reader *reader)
 {
     struct cluster *cluster = NULL;
+    if (reader->is_kept[PART_CLUSTER])
+        return reader->base->inputs.cluster;
     if (reader->objects[PART_CLUSTER])
         cluster = cluster_read(reader->objects[PART_CLUSTER], reader->arena, reader->errors);
     const struct device *device = NULL;
@@ -154,20 +170,58 @@ static void
 note_changes(struct run_reader *reader, struct run *run)
 {
     const struct run_request *request = reader->request;
+    const struct run *base = reader->base;
     const char *const given[] = {request->model, request->cluster, request->plan,
                                  request->software};
+    size_t known = base ? base->settings.count : 0, before = base ? base->change_count : 0;
     const char **changes =
-        arena_alloc(reader->arena, request->setting_count + PARTS, sizeof *changes);
+        arena_alloc(reader->arena, request->setting_count + before + PARTS, sizeof *changes);
+    for (size_t i = 0; i < before; i++)
+        changes[run->change_count++] = base->changes[i];
     for (int part = PART_MODEL; request->file && part <= PART_SOFTWARE; part++)
         if (given[part])
             changes[run->change_count++] =
                 arena_format(reader->arena, "%s=%s", PART_NAMES[part], given[part]);
-    for (size_t i = 0; i < request->setting_count; i++)
+    for (size_t i = known; i < request->setting_count; i++)
         changes[run->change_count++] = request->settings[i];
     run->changes = changes;
-    run->paths[0] = request->file;
-    for (int part = 0; part < PARTS; part++)
+    run->settings = (struct run_settings){request->settings, request->setting_count};
+    run->paths[0] = base ? base->paths[0] : request->file;
+    for (int part = 0; part < PARTS; part++) {
         run->paths[part + 1] = reader->paths[part];
+        run->objects[part + 1] = reader->objects[part];
+    }
+}
+
+static const struct arch *
+read_arch(struct run_reader *reader)
+{
+    const struct json *model = reader->objects[PART_MODEL];
+    if (reader->is_kept[PART_MODEL])
+        return reader->base->inputs.workload.arch;
+    const struct arch *arch = model ? arch_read(model, reader->arena, reader->errors) : NULL;
+    if (arch)
+        check_model_settings(reader);
+    return arch;
+}
+
+static const struct software *
+read_software(struct run_reader *reader)
+{
+    const struct json *software = reader->objects[PART_SOFTWARE];
+    if (reader->is_kept[PART_SOFTWARE])
+        return reader->base->inputs.workload.software;
+    return software ? software_read(software, reader->arena, reader->errors) : NULL;
+}
+
+static const struct tensor_list *
+list_tensors(struct run_reader *reader, const struct arch *arch)
+{
+    if (reader->is_kept[PART_MODEL])
+        return reader->base->inputs.tensors;
+    struct tensor_list *tensors = arena_alloc(reader->arena, 1, sizeof *tensors);
+    *tensors = tensors_of(arch, reader->arena);
+    return tensors;
 }
 
 static const struct run *
@@ -175,27 +229,36 @@ read_parts(struct run_reader *reader)
 {
     struct arena *arena = reader->arena;
     struct error_list *errors = reader->errors;
-    const struct json *model = reader->objects[PART_MODEL];
     const struct json *plan = reader->objects[PART_PLAN];
-    const struct json *software = reader->objects[PART_SOFTWARE];
     struct run *run = arena_alloc(arena, 1, sizeof *run);
     struct workload *workload = &run->inputs.workload;
-    workload->arch = model ? arch_read(model, arena, errors) : NULL;
+    workload->arch = read_arch(reader);
     workload->plan = plan ? plan_read(plan, arena, errors) : NULL;
-    workload->software = software ? software_read(software, arena, errors) : NULL;
+    workload->software = read_software(reader);
     run->inputs.cluster = read_cluster(reader);
     run->plan_object = plan;
-    if (workload->arch)
-        check_model_settings(reader);
     if (errors->count > 0 || !workload->arch || !workload->plan || !workload->software ||
         !run->inputs.cluster)
         return NULL;
     run->name = reader->name ? reader->name : workload->plan->name;
     note_changes(reader, run);
-    struct tensor_list *tensors = arena_alloc(arena, 1, sizeof *tensors);
-    *tensors = tensors_of(workload->arch, arena);
-    run->inputs.tensors = tensors;
+    run->inputs.tensors = list_tensors(reader, workload->arch);
     return run;
+}
+
+/* Puts the settings in their places, and reads all that comes of it. */
+static const struct run *
+read_run(struct run_reader *reader)
+{
+    for (size_t i = 0; i < reader->request->setting_count; i++)
+        apply_setting(reader, reader->request->settings[i]);
+    const struct run *run = read_parts(reader);
+    if (!run)
+        return NULL;
+    const struct workload *workload = &run->inputs.workload;
+    bool is_fitting = plan_check(workload->plan, run->plan_object, workload->arch,
+                                 run->inputs.cluster, reader->errors);
+    return is_fitting ? run : NULL;
 }
 
 const struct run *
@@ -205,13 +268,62 @@ run_read(const struct run_request *request, struct arena *arena, struct error_li
     if (!find_paths(&reader))
         return NULL;
     read_objects(&reader);
-    for (size_t i = 0; i < request->setting_count; i++)
-        apply_setting(&reader, request->settings[i]);
-    const struct run *run = read_parts(&reader);
-    if (!run)
-        return NULL;
-    const struct workload *workload = &run->inputs.workload;
-    bool is_fitting = plan_check(workload->plan, run->plan_object, workload->arch,
-                                 run->inputs.cluster, errors);
-    return is_fitting ? run : NULL;
+    return read_run(&reader);
+}
+
+/* Of the base, what no setting touches; the plan is always read again, since checking it marks what
+ * was looked at. A device is a part of its cluster. */
+static void
+keep_parts(struct run_reader *reader, const struct run_settings *settings)
+{
+    for (int part = 0; part < PARTS; part++)
+        reader->is_kept[part] = part != PART_PLAN;
+    for (size_t i = 0; i < settings->count; i++) {
+        int part = part_of(settings->texts[i]);
+        if (part < PARTS)
+            reader->is_kept[part] = false;
+        if (part == PART_DEVICE || part == PART_CLUSTER)
+            reader->is_kept[PART_DEVICE] = reader->is_kept[PART_CLUSTER] = false;
+    }
+    for (int part = 0; part < PARTS; part++) {
+        const struct json *object = reader->base->objects[part + 1];
+        reader->paths[part] = reader->base->paths[part + 1];
+        reader->objects[part] = reader->is_kept[part]
+                                    ? object
+                                    : json_read_again(reader->arena, object, reader->errors);
+    }
+}
+
+const struct run *
+run_again(const struct run *base, const struct run_settings *settings, struct arena *arena,
+          struct error_list *errors)
+{
+    size_t before = base->settings.count;
+    const char **texts = arena_alloc(arena, before + settings->count + 1, sizeof *texts);
+    for (size_t i = 0; i < before + settings->count; i++)
+        texts[i] = i < before ? base->settings.texts[i] : settings->texts[i - before];
+    struct run_request request = {.settings = texts, .setting_count = before + settings->count};
+    struct run_reader reader = {.request = &request,
+                                .arena = arena,
+                                .errors = errors,
+                                .name = base->name,
+                                .base = base};
+    keep_parts(&reader, settings);
+    return read_run(&reader);
+}
+
+bool
+run_number(const struct run *run, const char *field, double *value)
+{
+    int part = part_of(field);
+    const char *path = strchr(field, '.');
+    if (part == PARTS || !path)
+        return false;
+    const struct json *found = json_at(run->objects[part + 1], path + 1);
+    if (found && json_kind(found) == JSON_KIND_OBJECT)
+        found = json_at(found, "value"); /* a number with its source */
+    if (!found || (json_kind(found) != JSON_KIND_INTEGER && json_kind(found) != JSON_KIND_REAL))
+        return false;
+    *value = json_as_real(found);
+    return true;
 }

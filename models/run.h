@@ -13,6 +13,11 @@ struct run_request {
     size_t setting_count;
 };
 
+struct run_settings {
+    const char *const *texts; /* "plan.microbatch_sequences=2" */
+    size_t count;
+};
+
 enum { RUN_FILES = 6 };
 
 struct run {
@@ -22,11 +27,23 @@ struct run {
     const char *paths[RUN_FILES]; /* of the run (NULL without), model, cluster, plan, software,
                                      device */
     struct step_inputs inputs;
-    const struct json *plan_object; /* for messages about what does not go together */
+    const struct json *plan_object;        /* for messages about what does not go together */
+    const struct json *objects[RUN_FILES]; /* of the paths; NULL of the run's own */
+    struct run_settings settings;          /* of the request */
 };
 
 /* Reads and checks all; NULL after adding the faults of every file at once. */
 const struct run *run_read(const struct run_request *request, struct arena *arena,
                            struct error_list *errors);
+
+/* The same run with further settings, each over those before it. No file is read: parts that the
+ * settings leave alone are the base's own, so it must last as long. Threads may make runs from one
+ * base at the same time, each in its own arena. */
+const struct run *run_again(const struct run *base, const struct run_settings *settings,
+                            struct arena *arena, struct error_list *errors);
+
+/* The number that stands at a field of the run's files, "model.hidden"; false where there is
+ * none. */
+bool run_number(const struct run *run, const char *field, double *value);
 
 #endif

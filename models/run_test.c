@@ -135,6 +135,61 @@ START_TEST(settings_of_no_part_are_refused)
 }
 END_TEST
 
+/* Read again with a setting, a run is as if the setting had been given at once: later ones win, and
+ * what they leave alone is the base's own. */
+START_TEST(a_run_made_again_has_further_settings)
+{
+    const char *const first[] = {"plan.microbatch_sequences=1", "cluster.nodes=64"};
+    const char *const further[] = {"plan.microbatch_sequences=4"};
+    const char *const model[] = {"model.hidden_size=1024"};
+    const struct run *base = read_with(first, 2);
+    ck_assert_ptr_nonnull(base);
+    const struct run *run = run_again(base, &(struct run_settings){further, 1}, arena, &errors);
+    const struct run *narrow = run_again(run, &(struct run_settings){model, 1}, arena, &errors);
+    ck_assert_ptr_nonnull(run);
+    ck_assert_ptr_nonnull(narrow);
+    ck_assert_int_eq(run->inputs.workload.plan->microbatch_sequences, 4);
+    ck_assert_ptr_eq(run->inputs.workload.arch, base->inputs.workload.arch);
+    ck_assert_ptr_eq(run->inputs.cluster, base->inputs.cluster);
+    ck_assert_int_eq(base->inputs.workload.plan->microbatch_sequences, 1);
+    ck_assert_int_eq(narrow->inputs.workload.arch->hidden, 1024);
+    ck_assert_int_eq(narrow->inputs.workload.plan->microbatch_sequences, 4);
+    ck_assert_int_eq(narrow->inputs.cluster->nodes, 64);
+    ck_assert_uint_eq(narrow->change_count, 4);
+    ck_assert_str_eq(narrow->changes[2], "plan.microbatch_sequences=4");
+}
+END_TEST
+
+/* A device belongs to its cluster: both are read anew. */
+START_TEST(a_device_can_be_set_again)
+{
+    const struct run *base = read_with(NULL, 0);
+    const char *const text = "device.hbm_bytes=100e9";
+    const struct run *run = run_again(base, &(struct run_settings){&text, 1}, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    ck_assert(run->inputs.cluster->device->hbm_bytes < 1.01e11);
+    ck_assert(base->inputs.cluster->device->hbm_bytes > 1.9e11);
+    const char *const slip = "device.hbm_bites=100e9";
+    ck_assert_ptr_null(run_again(base, &(struct run_settings){&slip, 1}, arena, &errors));
+    ck_assert_int_eq((int)errors.items[0].kind, ERROR_INPUT);
+}
+END_TEST
+
+START_TEST(numbers_of_the_files_have_names)
+{
+    double value = 0;
+    const struct run *base = read_with(NULL, 0);
+    ck_assert(run_number(base, "model.hidden_size", &value));
+    ck_assert(value >= 2048 && value <= 2048);
+    ck_assert(run_number(base, "device.hbm_bytes", &value)); /* one with its source */
+    ck_assert(value > 1.9e11);
+    ck_assert(!run_number(base, "model.no_such", &value));
+    ck_assert(!run_number(base, "plan.name", &value));
+    ck_assert(!run_number(base, "plan", &value));
+    ck_assert(!run_number(base, "width", &value));
+}
+END_TEST
+
 START_TEST(a_missing_file_is_an_io_fault)
 {
     struct run_request request = {.file = "configs/runs/nosuch.json"};
@@ -157,6 +212,9 @@ run_suite(void)
     tcase_add_test(tests, a_setting_that_no_reader_looks_at_is_refused);
     tcase_add_test(tests, faults_of_all_files_are_told_at_once);
     tcase_add_test(tests, settings_of_no_part_are_refused);
+    tcase_add_test(tests, a_run_made_again_has_further_settings);
+    tcase_add_test(tests, a_device_can_be_set_again);
+    tcase_add_test(tests, numbers_of_the_files_have_names);
     tcase_add_test(tests, a_missing_file_is_an_io_fault);
     suite_add_tcase(suite, tests);
     return suite;

@@ -150,6 +150,14 @@ json_read_file(struct arena *arena, const char *path, struct error_list *errors)
     return json_read_text(arena, name, 1, text.bytes ? text.bytes : "", text.length, errors);
 }
 
+const struct json *
+json_read_again(struct arena *arena, const struct json *root, struct error_list *errors)
+{
+    const struct json_document *document = root->document;
+    return json_read_text(arena, document->name, document->first_line, document->text,
+                          document->length, errors);
+}
+
 /* The text as JSON when it is that, else as a string: --set plan.name=fast needs no quotes. */
 static struct json *
 value_from_text(const char *text, struct place place)

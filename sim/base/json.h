@@ -39,6 +39,11 @@ const struct json *json_read_file(struct arena *arena, const char *path,
 const struct json *json_read_text(struct arena *arena, const char *name, int first_line,
                                   const char *text, size_t length, struct error_list *errors);
 
+/* The document of that root once more, as it was read: without what json_set has changed since, and
+ * with no value read yet. Its text is shared and must last as long as the new tree. */
+const struct json *json_read_again(struct arena *arena, const struct json *root,
+                                   struct error_list *errors);
+
 /* Replaces or adds one value below the root. The path is keys of objects and indices of arrays,
  * joined by dots: "layers.3.width"; only its last key may be new. The text is JSON or else taken
  * as a string. Messages about the value then name `origin` ("--set layers.3.width=64") in place

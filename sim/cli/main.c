@@ -6,6 +6,7 @@
 #define EVERY_COMMAND(EACH)                                                                    \
     EACH(command_run)                                                                          \
     EACH(command_timeline)                                                                     \
+    EACH(command_sweep)                                                                        \
     EACH(command_memory)                                                                       \
     EACH(command_model_show)                                                                   \
     EACH(command_kernel)                                                                       \

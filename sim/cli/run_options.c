@@ -25,14 +25,16 @@ read_ranks(const char *word, enum lower_ranks *ranks)
 }
 
 static struct run_request
-make_request(const struct options *options, struct arena *arena)
+make_request(const struct options *options, const struct run_options_file *file,
+             struct arena *arena)
 {
-    size_t count = options_text_count(options, "set");
+    size_t before = file->settings.count, count = before + options_text_count(options, "set");
     const char **settings = arena_alloc(arena, count + 1, sizeof *settings);
     for (size_t i = 0; i < count; i++)
-        settings[i] = options_text_at(options, "set", i);
+        settings[i] =
+            i < before ? file->settings.texts[i] : options_text_at(options, "set", i - before);
     return (struct run_request){
-        .file = options_word_count(options) > 0 ? options_word(options, 0) : NULL,
+        .file = file->path,
         .model = given(options, "model"),
         .cluster = given(options, "cluster"),
         .plan = given(options, "plan"),
@@ -64,7 +66,16 @@ const struct run *
 run_options_read(const char *command, const struct options *options, struct arena *arena,
                  int *exit_code)
 {
-    struct run_request request = make_request(options, arena);
+    const struct run_options_file file = {
+        .path = options_word_count(options) > 0 ? options_word(options, 0) : NULL};
+    return run_options_read_file(command, options, &file, arena, exit_code);
+}
+
+const struct run *
+run_options_read_file(const char *command, const struct options *options,
+                      const struct run_options_file *file, struct arena *arena, int *exit_code)
+{
+    struct run_request request = make_request(options, file, arena);
     bool is_whole = request.model && request.cluster && request.plan && request.software;
     if (!request.file && !is_whole) {
         *exit_code = command_usage(command, "wanted a run, such as "

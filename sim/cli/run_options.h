@@ -25,6 +25,15 @@
 const struct run *run_options_read(const char *command, const struct options *options,
                                    struct arena *arena, int *exit_code);
 
+/* The same of a run file that another file names, whose settings come before the options'. */
+struct run_options_file {
+    const char *path;
+    struct run_settings settings;
+};
+const struct run *run_options_read_file(const char *command, const struct options *options,
+                                        const struct run_options_file *file,
+                                        struct arena *arena, int *exit_code);
+
 /* The same, simulated. */
 const struct step *run_options_simulate(const char *command, const struct options *options,
                                         struct arena *arena, int *exit_code);

@@ -178,6 +178,29 @@ START_TEST(chosen_operators_keep_their_inputs)
 }
 END_TEST
 
+/* Megatron-LM's theoretical_memory_usage.py, for experts apart: of N dense parameters over t tensor
+ * ranks and D data ranks, and M of experts over ep ranks and D_e = ranks / ep: N / t (6 + 12 / D) +
+ * M / ep (6 + 12 / D_e). Qwen3-30B-A3B: 48 layers of 128 experts of 3 x 2048 x 768. What is not
+ * split (norms, router: 48 x 128 x 2048) is counted whole. */
+START_TEST(experts_take_6_and_12_over_their_own_ranks)
+{
+    struct arena *arena = check_arena_new();
+    struct error_list errors = {0};
+    const char *settings[] = {"plan.tensor=2", "plan.expert_tensor=1"};
+    struct run_request request = {.file = "configs/runs/qwen3-30b-a3b-ep8.json",
+                                  .settings = settings,
+                                  .setting_count = 2};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    struct memory memory = memory_of(&run->inputs, arena);
+    double experts = 48.0 * 128 * 3 * 2048 * 768, router = 48.0 * 128 * 2048;
+    double dense = (double)tensors_count_of(run->inputs.workload.arch).every - experts - router;
+    double wanted = (dense / 2 + router) * (6 + 12.0 / 64) + experts / 8 * (6 + 12.0 / 16);
+    CHECK_NEAR(memory.weights + memory.gradients + memory.optimizer, wanted, 0.001);
+    arena_free(arena);
+}
+END_TEST
+
 Suite *
 memory_suite(void)
 {
@@ -192,6 +215,7 @@ memory_suite(void)
     tcase_add_test(tests, parameters_take_6_and_12_over_d_bytes);
     tcase_add_test(tests, stages_keep_as_many_microbatches_as_are_under_way);
     tcase_add_test(tests, chosen_operators_keep_their_inputs);
+    tcase_add_test(tests, experts_take_6_and_12_over_their_own_ranks);
     suite_add_tcase(suite, tests);
     return suite;
 }

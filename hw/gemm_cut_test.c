@@ -360,9 +360,9 @@ START_TEST(power_and_issue_share_the_time)
 }
 END_TEST
 
-/* Five tiles on four units, 2 us a tile: two rounds. Units that keep step take 4 us; where one round
- * lets half of them drift, half of the last round's three idle units' time is spared: 2 us * 3 / 4
- * / 2. */
+/* Five tiles on four units, 2 us a tile: two rounds. Units that keep step take 4 us; where one
+ * round lets half of them drift, half of the last round's three idle units' time is spared:
+ * 2 us * 3 / 4 / 2. */
 START_TEST(units_that_drift_apart_fill_the_last_round)
 {
     struct device device = plain_device();

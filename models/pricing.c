@@ -150,20 +150,23 @@ price_exchange(const struct pricing *pricing, const struct placement *placement,
     return pricing_collective(pricing, exchange->name, exchange->spent_on, &collective);
 }
 
+const struct step_work *
+pricing_step(const struct pricing *pricing, const struct placement *placement,
+             const struct shard_step *step)
+{
+    const struct operation *operation = step->operation;
+    if (step->exchange)
+        return price_exchange(pricing, placement, step->exchange);
+    return pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
+}
+
 static bool
 price_step(const struct pricing *pricing, const struct placement *placement,
            const struct shard_step *step, struct priced_step *out)
 {
-    if (step->exchange) {
-        out->lane = lane_of(step->exchange->peers);
-        out->peers = step->exchange->peers;
-        out->work = price_exchange(pricing, placement, step->exchange);
-    } else {
-        const struct operation *operation = step->operation;
-        out->lane = LANE_COMPUTE;
-        out->work =
-            pricing_kernel(pricing, operation->name, operation->spent_on, &operation->kernel);
-    }
+    out->lane = step->exchange ? lane_of(step->exchange->peers) : LANE_COMPUTE;
+    out->peers = step->exchange ? step->exchange->peers : PEERS_TENSOR;
+    out->work = pricing_step(pricing, placement, step);
     return out->work != NULL;
 }
 
@@ -216,6 +219,12 @@ launches_of(const struct step_work *work)
 {
     bool is_pass = work->kernel && work->kernel->kind == KERNEL_ELEMENTWISE;
     return is_pass ? work->kernel->elementwise.launches : 1;
+}
+
+const struct step_work *
+pricing_launches(const struct pricing *pricing, const struct step_work *work)
+{
+    return pricing_host(pricing, launches_of(work));
 }
 
 /* A pass that is being put together. */

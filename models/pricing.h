@@ -32,6 +32,13 @@ struct pricing_pass {
 const struct step_work *pricing_pass(const struct pricing *pricing,
                                      const struct pricing_pass *pass);
 
+/* A step of a block by itself, and the host's time to launch it. */
+const struct step_work *pricing_step(const struct pricing *pricing,
+                                     const struct placement *placement,
+                                     const struct shard_step *step);
+const struct step_work *pricing_launches(const struct pricing *pricing,
+                                         const struct step_work *work);
+
 /* A kernel, or an exchange on a lane of its own. */
 struct priced_step {
     const struct step_work *work;

@@ -8,6 +8,7 @@
     EACH(command_timeline)                                                                     \
     EACH(command_sweep)                                                                        \
     EACH(command_memory)                                                                       \
+    EACH(command_inference)                                                                    \
     EACH(command_model_show)                                                                   \
     EACH(command_kernel)                                                                       \
     EACH(command_collective) EACH(command_flows) EACH(command_validate) EACH(command_calibrate)

@@ -84,7 +84,16 @@ TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stre
 TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
 $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
 
-LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o)
+# The source of the GPU kernels, that a GPU's own compiler gets at run time: its lines as text.
+$(BUILD)/gpu_kernels.c: validate/gpu_kernels.cu Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "validate/gpu_kernels.h"'; echo 'const char *const gpu_kernel_lines[] = {'; \
+	   sed 's/[\\"]/\\&/g; s/.*/"&",/' $<; echo '0};'; } >$@
+$(BUILD)/obj/gpu_kernels.o: $(BUILD)/gpu_kernels.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
+
+LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gpu_kernels.o
 $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS) $(BUILD)/sources
 	@rm -f $@
 	$(call say,ar $@)ar rcsD $@ $(LIBRARY_OBJECTS)

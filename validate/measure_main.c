@@ -11,6 +11,7 @@
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "validate/measure_cpu.h"
+#include "validate/measure_gpu.h"
 
 /* As stepcast's own (sim/cli/command.h). */
 enum exit_code {
@@ -18,31 +19,39 @@ enum exit_code {
     EXIT_NOT_ALL = 1,
     EXIT_USAGE = 2,
     EXIT_BAD_INPUT = 3,
+    EXIT_INFEASIBLE = 4,
     EXIT_IO = 5,
 };
 
 static const char help[] =
-    "measure: runs a list of kernels on this machine's CPU, one thread, fp32\n"
+    "measure: runs a list of kernels on this machine, each checked and then timed\n"
     "\n"
-    "  measure [--seconds S] [--cache-bytes N] [--memory-bytes N] [--seed N] LIST.jsonl\n"
+    "  measure [--backend cpu|cuda|hip] [OPTION...] LIST.jsonl\n"
     "\n"
-    "LIST holds one kernel a line, {\"kernel\": \"gemm\", \"m\": 512, ...}; \"-\" is standard "
-    "input.\n"
-    "Each is checked against a calculation in double precision, then timed on operands that\n"
-    "rotate through more than the last cache. The line comes back on standard output with\n"
-    "measured_s (median), measured_min_s, measured_max_s, measured_repeats, measured_device "
-    "and\n"
-    "library. A kernel that cannot be run is named on standard error and left out.\n"
+    "LIST holds one kernel or collective a line, {\"kernel\": \"gemm\", \"m\": 512, ...}; "
+    "\"-\" is\n"
+    "standard input. Each is checked against a calculation in double precision, then timed on\n"
+    "operands that rotate through more than the last cache. The line comes back on standard\n"
+    "output with measured_s (median), measured_min_s, measured_max_s, measured_repeats,\n"
+    "measured_device and library. What cannot be run is named on standard error and left out.\n"
     "\n"
-    "  --seconds S       time for the repeats of one kernel (0.5); five repeats at least\n"
-    "  --cache-bytes N   size of the last cache (what the system says)\n"
-    "  --memory-bytes N  most memory for operands (half of the machine's)\n"
+    "  --backend NAME    cpu: one thread, fp32 (the default); cuda, hip: GPUs, all dtypes\n"
+    "  --seconds S       time for the repeats of one kernel (0.5)\n"
+    "  --cache-bytes N   size of the last cache (what the system or the GPU says)\n"
+    "  --memory-bytes N  most memory for operands (half of the machine's, all of the GPU's)\n"
     "  --seed N          of the random operands (1)\n"
+    "  --operand-sets N  on a GPU, most sets of operands that rotate (16)\n"
+    "  --library-path D  folders (D:D) where GPU libraries lie besides the usual places, as a\n"
+    "                    Python environment's site-packages/nvidia/cu13/lib\n"
     "\n"
-    "Exit codes: 0 every line measured, 1 some not, 2 usage, 3 a line is no kernel, 5 I/O.\n";
+    "Exit codes: 0 every line measured, 1 some not, 2 usage, 3 a line is no kernel, 4 no GPU,\n"
+    "5 I/O or a library that is missing or lacks a function.\n";
 
 struct program {
     struct measure_cpu_options options;
+    double cache_bytes, memory_bytes, operand_sets; /* as asked for, else 0 */
+    const char *backend_name, *library_path;
+    struct measure_gpu gpu;
     const char *path;
     struct measure_backend backend;
     int line;
@@ -210,15 +219,25 @@ usage(const char *what, const char *word)
 
 /* The number that the option named sets; NULL when there is no such option. */
 static double *
-option_number(struct measure_cpu_options *options, double *seed, const char *name)
+option_number(struct program *program, double *seed, const char *name)
 {
     if (strcmp(name, "--seconds") == 0)
-        return &options->effort.budget_s;
+        return &program->options.effort.budget_s;
     if (strcmp(name, "--cache-bytes") == 0)
-        return &options->cache_bytes;
+        return &program->cache_bytes;
     if (strcmp(name, "--memory-bytes") == 0)
-        return &options->memory_bytes;
+        return &program->memory_bytes;
+    if (strcmp(name, "--operand-sets") == 0)
+        return &program->operand_sets;
     return strcmp(name, "--seed") == 0 ? seed : NULL;
+}
+
+static const char **
+option_word(struct program *program, const char *name)
+{
+    if (strcmp(name, "--backend") == 0)
+        return &program->backend_name;
+    return strcmp(name, "--library-path") == 0 ? &program->library_path : NULL;
 }
 
 static bool
@@ -229,25 +248,80 @@ parse_number(const char *word, double *number)
     return end != word && *end == '\0' && *number >= 0 && *number < 1e15;
 }
 
+/* One word that is no option: the list. */
+static int
+parse_path(struct program *program, const char *word)
+{
+    if (word[0] == '-' && word[1] != '\0')
+        return usage("unknown option ", word);
+    if (program->path != NULL)
+        return usage("more than one list: ", word);
+    program->path = word;
+    return EXIT_DONE;
+}
+
 static int
 parse_words(struct program *program, int count, char **words)
 {
     double seed = 1;
     for (int i = 1; i < count; i++) {
-        double *number = option_number(&program->options, &seed, words[i]);
-        if (number != NULL) {
-            if (++i == count || !parse_number(words[i], number))
-                return usage("wanted a number after ", words[i - 1]);
-        } else if (words[i][0] == '-' && words[i][1] != '\0') {
-            return usage("unknown option ", words[i]);
-        } else if (program->path != NULL) {
-            return usage("more than one list: ", words[i]);
-        } else {
-            program->path = words[i];
-        }
+        double *number = option_number(program, &seed, words[i]);
+        const char **text = option_word(program, words[i]);
+        int status = EXIT_DONE;
+        if (number == NULL && text == NULL)
+            status = parse_path(program, words[i]);
+        else if (++i == count || (number != NULL && !parse_number(words[i], number)))
+            status = usage(number != NULL ? "wanted a number after " : "wanted a word after ",
+                           words[i - 1]);
+        else if (text != NULL)
+            *text = words[i];
+        if (status != EXIT_DONE)
+            return status;
     }
     program->options.seed = (uint64_t)seed;
+    if (program->cache_bytes > 0)
+        program->options.cache_bytes = program->cache_bytes;
+    if (program->memory_bytes > 0)
+        program->options.memory_bytes = program->memory_bytes;
     return program->path != NULL ? EXIT_DONE : usage("no list", "");
+}
+
+/* ---- Back ends */
+
+static int
+open_gpu(struct program *program, enum gpu_vendor vendor, struct arena *arena)
+{
+    /* 9 replays and 2 to warm up, the capture and as much again for operands and check */
+    const double replays_per_budget = 40;
+    struct error_list errors = {0};
+    struct gpu_options *options = &program->gpu.gpu.options;
+    if (!measure_gpu_open(&program->gpu, &program->backend, vendor, program->library_path,
+                          arena, &errors)) {
+        fprintf(stderr, "measure: %s\n", errors.items[0].what);
+        return errors.items[0].kind == ERROR_IO ? EXIT_IO : EXIT_INFEASIBLE;
+    }
+    options->graph_s = program->options.effort.budget_s / replays_per_budget;
+    options->seed = program->options.seed;
+    options->memory_bytes = program->memory_bytes;
+    if (program->cache_bytes > 0)
+        options->cache_bytes = program->cache_bytes;
+    if (program->operand_sets >= 1)
+        options->sets_max = (int64_t)program->operand_sets;
+    return EXIT_DONE;
+}
+
+static int
+open_backend(struct program *program, struct arena *arena)
+{
+    const char *name = program->backend_name;
+    if (strcmp(name, "cuda") == 0)
+        return open_gpu(program, GPU_CUDA, arena);
+    if (strcmp(name, "hip") == 0)
+        return open_gpu(program, GPU_HIP, arena);
+    if (strcmp(name, "cpu") != 0)
+        return usage("wanted --backend cpu, cuda or hip, found ", name);
+    program->backend = measure_cpu_backend(&program->options, arena);
+    return EXIT_DONE;
 }
 
 int
@@ -257,13 +331,14 @@ main(int count, char **words)
         fputs(help, stdout);
         return EXIT_DONE;
     }
-    struct program program = {.options = measure_cpu_options_new()};
+    struct program program = {.options = measure_cpu_options_new(), .backend_name = "cpu"};
     int status = parse_words(&program, count, words);
     if (status != EXIT_DONE)
         return status;
     struct arena *arena = arena_new(&policy);
-    program.backend = measure_cpu_backend(&program.options, arena);
-    status = measure_list(&program);
+    status = open_backend(&program, arena);
+    if (status == EXIT_DONE)
+        status = measure_list(&program);
     if (program.backend.close != NULL)
         program.backend.close(program.backend.context);
     arena_free(arena);

@@ -1,0 +1,185 @@
+/* Streaming kernels as launches of gpu_kernels.cu: names, grids, arguments. */
+#include "validate/gpu_stream.h"
+
+#include <string.h>
+
+enum { THREADS = 256, TILE = 32, TILE_ROWS = 8, GAIN_PARTS = 64 };
+
+static int64_t
+blocks(int64_t count, int64_t each)
+{
+    return (count + each - 1) / each;
+}
+
+/* Starts a launch whose first arguments are the operands 0, 1, ... */
+static struct gpu_stream_launch *
+add_launch(struct gpu_stream_plan *plan, const char *name, int operand_count)
+{
+    struct gpu_stream_launch *launch = &plan->launches[plan->launch_count++];
+    *launch = (struct gpu_stream_launch){.name = name, .operand_count = operand_count};
+    for (int i = 0; i < operand_count; i++)
+        launch->operands[i] = i;
+    return launch;
+}
+
+static void
+add_size(struct gpu_stream_launch *launch, int64_t size)
+{
+    launch->sizes[launch->size_count++] = size;
+}
+
+/* One thread for so many elements and as many single ones as one more thread would have had. */
+static void
+flat(struct gpu_stream_launch *launch, int64_t count, int64_t each)
+{
+    launch->shape =
+        (struct gpu_shape){blocks(blocks(count, each) + each, THREADS), 1, THREADS, 1};
+    add_size(launch, count);
+}
+
+/* A power of two of threads a row, as many as have something to do, whole rows in a block. */
+static void
+by_rows(struct gpu_stream_launch *launch, int64_t rows, int64_t width, int64_t each)
+{
+    int threads = 8;
+    while (threads < THREADS && threads * each < width)
+        threads *= 2;
+    int rows_each = THREADS / threads;
+    launch->shape = (struct gpu_shape){blocks(rows, rows_each), 1, threads, rows_each};
+    add_size(launch, rows);
+    add_size(launch, width);
+}
+
+static bool
+plan_elementwise(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    const struct elementwise *elementwise = &kernel->elementwise;
+    const char *op = elementwise->op;
+    int64_t elements = elementwise->elements,
+            each = (int64_t)(16 / dtype_bytes(kernel->dtype)); /* sixteen bytes a thread */
+    if (strcmp(op, "copy") == 0)
+        op = "copy_elements";
+    if (strcmp(op, "silu_mul") == 0 && elementwise->launches == 2) {
+        struct gpu_stream_launch *first = add_launch(plan, "silu", 2);
+        first->operands[1] = 3;
+        flat(first, elements, each);
+        struct gpu_stream_launch *second = add_launch(plan, "mul", 3);
+        second->operands[0] = 3;
+        flat(second, elements, each);
+        return true;
+    }
+    bool has_two =
+        strcmp(op, "add") == 0 || strcmp(op, "mul") == 0 || strcmp(op, "silu_mul") == 0;
+    flat(add_launch(plan, op, has_two ? 3 : 2), elements, each);
+    return true;
+}
+
+static bool
+plan_rms_norm(const struct kernel *kernel, int64_t each, struct gpu_stream_plan *plan)
+{
+    const struct rows_by_width *shape = &kernel->rows_by_width;
+    if (kernel->direction == DIRECTION_FORWARD) {
+        by_rows(add_launch(plan, "rms_norm", 3), shape->rows, shape->width, each);
+        return true;
+    }
+    /* scratch: operand 5 a scale for each row, operand 6 partial sums (GAIN_PARTS, width) */
+    struct gpu_stream_launch *dx = add_launch(plan, "rms_norm_backward", 5);
+    dx->operands[4] = 5;
+    by_rows(dx, shape->rows, shape->width, each);
+    struct gpu_stream_launch *parts = add_launch(plan, "gain_gradient_parts", 4);
+    parts->operands[1] = 2;
+    parts->operands[2] = 5;
+    parts->operands[3] = 6;
+    parts->shape = (struct gpu_shape){blocks(shape->width, THREADS), GAIN_PARTS, THREADS, 1};
+    add_size(parts, shape->rows);
+    add_size(parts, shape->width);
+    struct gpu_stream_launch *sum = add_launch(plan, "gain_gradient", 2);
+    sum->operands[0] = 6;
+    sum->operands[1] = 4;
+    sum->shape = (struct gpu_shape){blocks(shape->width, THREADS), 1, THREADS, 1};
+    add_size(sum, GAIN_PARTS);
+    add_size(sum, shape->width);
+    plan->scratch_counts[plan->scratch_count++] = (double)shape->rows;
+    plan->scratch_counts[plan->scratch_count++] = (double)shape->width * GAIN_PARTS;
+    return true;
+}
+
+static bool
+plan_rows(const struct kernel *kernel, const char *name, int operand_count,
+          struct gpu_stream_plan *plan)
+{
+    by_rows(add_launch(plan, name, operand_count), kernel->rows_by_width.rows,
+            kernel->rows_by_width.width, 4);
+    return true;
+}
+
+static bool
+plan_transpose(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    const struct rows_by_width *shape = &kernel->rows_by_width;
+    struct gpu_stream_launch *launch = add_launch(plan, "transpose", 2);
+    launch->shape = (struct gpu_shape){blocks(shape->rows, TILE) * blocks(shape->width, TILE),
+                                       1, TILE, TILE_ROWS};
+    add_size(launch, shape->rows);
+    add_size(launch, shape->width);
+    return true;
+}
+
+static bool
+plan_top_k(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    struct gpu_stream_launch *launch = add_launch(plan, "top_k", 3);
+    by_rows(launch, kernel->top_k.rows, kernel->top_k.experts, 4);
+    add_size(launch, kernel->top_k.k);
+    return true;
+}
+
+static bool
+plan_adamw(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    flat(add_launch(plan, "adamw", 4), kernel->adamw.parameters, 1);
+    return true;
+}
+
+bool
+gpu_stream_plan(const struct kernel *kernel, int operand_count, struct gpu_stream_plan *plan)
+{
+    *plan = (struct gpu_stream_plan){0};
+    bool is_forward = kernel->direction == DIRECTION_FORWARD;
+    int64_t each = (int64_t)(16 / dtype_bytes(kernel->dtype));
+    switch (kernel->kind) {
+    case KERNEL_ELEMENTWISE:
+        return plan_elementwise(kernel, plan);
+    case KERNEL_RMS_NORM:
+        return plan_rms_norm(kernel, each, plan);
+    case KERNEL_SOFTMAX:
+        return plan_rows(kernel, is_forward ? "softmax" : "softmax_backward", operand_count,
+                         plan);
+    case KERNEL_GATHER:
+        return plan_rows(kernel, "gather", operand_count, plan);
+    case KERNEL_SCATTER_ADD:
+        return plan_rows(kernel, "scatter_add", operand_count, plan);
+    case KERNEL_TRANSPOSE:
+        return plan_transpose(kernel, plan);
+    case KERNEL_TOP_K:
+        return plan_top_k(kernel, plan);
+    case KERNEL_CROSS_ENTROPY:
+        by_rows(add_launch(plan, is_forward ? "cross_entropy" : "cross_entropy_backward",
+                           operand_count),
+                kernel->cross_entropy.rows, kernel->cross_entropy.vocab, each);
+        return true;
+    case KERNEL_ADAMW:
+        return plan_adamw(kernel, plan);
+    case KERNEL_COPY:
+        return true;
+    case KERNEL_GEMM:
+    case KERNEL_GROUPED_GEMM:
+    case KERNEL_FUSED_MOE:
+    case KERNEL_ATTENTION:
+    case KERNEL_CONVOLUTION:
+    case KERNEL_NEWTON_SCHULZ:
+    case KERNEL_KIND_COUNT:
+        break;
+    }
+    return false;
+}

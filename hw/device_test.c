@@ -9,7 +9,8 @@
 
 Suite *device_suite(void);
 
-static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
+static const char *const files[] = {"mi300x",    "h200",   "h100-sxm",
+                                    "a100-80gb", "mi325x", "cpu-core"};
 
 static void
 stop(void *context, size_t wanted_bytes)

@@ -201,7 +201,7 @@ cross_entropy_cost(const struct device *device, const struct kernel *kernel,
 static void
 top_k_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
-    const double warp = 32;
+    const double warp = device->compute_units > 1 ? 32 : 1; /* a core of a CPU has none */
     const struct top_k *top_k = &kernel->top_k;
     const struct device_stream *stream = &device->streams[KERNEL_TOP_K][0];
     double rows = (double)top_k->rows, experts = (double)top_k->experts;

@@ -10,6 +10,7 @@
 /* Over what one line of the table is repeated; its name stands for "*" in the path. */
 enum span {
     SPAN_NONE,
+    SPAN_CORE,      /* the same, of a core of a CPU alone */
     SPAN_DTYPE,     /* a double a data type */
     SPAN_RATE,      /* the same; `most` is a part of the datasheet's peak */
     SPAN_PASS,      /* of struct device_attention_pass: "0.forward" */
@@ -80,6 +81,8 @@ static const struct line lines[] = {
     {"gemm.stream_k_s.*", SPAN_DTYPE, IN_DEVICE(gemm.stream_k_s), KERNEL_GEMM, LOGARITHMIC,
      1e-8, 5e-5, NO_TIME, ONE_TILE},
     {"memory.l2_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.l2_bytes_per_s), KERNEL_GEMM,
+     LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
+    {"memory.unit_bytes_per_s", SPAN_CORE, IN_DEVICE(memory.unit_bytes_per_s), KERNEL_GEMM,
      LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
     {"gemm.overlap_exponent", SPAN_NONE, IN_DEVICE(gemm.overlap_exponent), KERNEL_GEMM,
      LOGARITHMIC, 1, 50, "no overlap at all", "perfect overlap within 2 %"},
@@ -183,6 +186,35 @@ path_with(struct arena *arena, const char *path, const char *name)
                : arena_format(arena, "%.*s%s%s", (int)before, path, name, path + before + 1);
 }
 
+/* Whether the coefficient is a time or a rate, by its unit: "fixed_s", "step_s.*". */
+static bool
+has_seconds(const char *path)
+{
+    const char *unit = strstr(path, "_s");
+    while (unit && unit[2] != '\0' && unit[2] != '.')
+        unit = strstr(unit + 2, "_s");
+    return unit != NULL;
+}
+
+/* A device of one unit is a core of a CPU. */
+static bool
+is_core(const struct device *device)
+{
+    return device->compute_units == 1;
+}
+
+/* The table's limits are of whole GPUs. A core's rates are a few hundredths of theirs, and a call
+ * of a function takes the place of a launch. */
+static void
+widen_for_core(struct coefficient *coefficient, const struct line *line)
+{
+    const double core_part = 1e-3, rate_least = 1e6; /* what hw/device.c reads */
+    if (line->scale != LOGARITHMIC || !has_seconds(line->path))
+        return;
+    coefficient->least = fmax(line->least * core_part, line->least > 1 ? rate_least : 0);
+    coefficient->least_reason = "a thousandth of the least of any GPU";
+}
+
 /* A rate or share of 0 is a unit that the device lacks. */
 static void
 add(const struct spreading *spreading, const struct line *line, const char *name, double *value,
@@ -203,6 +235,8 @@ add(const struct spreading *spreading, const struct line *line, const char *name
     added->most = line->most;
     added->least_reason = line->least_reason;
     added->most_reason = line->most_reason;
+    if (is_core(spreading->device))
+        widen_for_core(added, line);
 }
 
 static void
@@ -279,9 +313,11 @@ static void
 add_line(const struct spreading *spreading, const struct line *line)
 {
     switch (line->span) {
+    case SPAN_CORE:
     case SPAN_NONE:
-        add(spreading, line, "", double_at(spreading->device, line->offset),
-            group_of_kind(line->kind));
+        if (line->span == SPAN_NONE || is_core(spreading->device))
+            add(spreading, line, "", double_at(spreading->device, line->offset),
+                group_of_kind(line->kind));
         break;
     case SPAN_DTYPE:
     case SPAN_RATE:

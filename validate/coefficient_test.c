@@ -8,7 +8,8 @@
 
 Suite *coefficient_suite(void);
 
-static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
+static const char *const files[] = {"mi300x",    "h200",   "h100-sxm",
+                                    "a100-80gb", "mi325x", "cpu-core"};
 
 static struct arena *arena;
 static struct error_list errors;
@@ -99,6 +100,20 @@ START_TEST(a_coefficient_outside_its_bounds_is_named)
     ck_assert_ptr_nonnull(strstr(errors.items[0].where, "$.gemm.launch_s"));
     ck_assert_ptr_nonnull(strstr(errors.items[0].what, "1e-07, wanted at least 5e-07"));
     ck_assert_ptr_nonnull(strstr(errors.items[1].where, "$.attention[1].backward.fixed_s"));
+}
+END_TEST
+
+/* A thousandth of a GPU's bounds: a launch of 0.1 us where no GPU has one under 0.5 us. */
+START_TEST(a_core_is_slower_and_quicker_than_any_gpu)
+{
+    read_device("cpu-core");
+    device.gemm.launch_s = 1e-7;
+    struct coefficient_list core = coefficient_list_of(&device, arena);
+    ck_assert(coefficient_list_check(&core, file, &errors));
+    device.compute_units = 2;
+    struct coefficient_list whole = coefficient_list_of(&device, arena);
+    ck_assert(!coefficient_list_check(&whole, file, &errors));
+    ck_assert_uint_eq(whole.count + 1, core.count); /* memory.unit_bytes_per_s */
 }
 END_TEST
 
@@ -196,6 +211,7 @@ coefficient_suite(void)
     tcase_add_loop_test(tests, a_device_at_each_bound_is_read, 0,
                         sizeof files / sizeof files[0]);
     tcase_add_test(tests, a_coefficient_outside_its_bounds_is_named);
+    tcase_add_test(tests, a_core_is_slower_and_quicker_than_any_gpu);
     tcase_add_test(tests, no_rate_passes_the_peak_of_its_own_type);
     tcase_add_test(tests, a_unit_that_the_device_lacks_has_no_coefficient);
     tcase_add_test(tests, groups_stand_together_and_memory_first);

@@ -11,8 +11,10 @@
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
 #include "sim/base/spelling.h"
+#include "sim/cli/host_measurement.h"
 #include "validate/calibration_file.h"
 #include "validate/calibration_report.h"
+#include "validate/host_device.h"
 
 extern const struct command command_calibrate;
 
@@ -48,6 +50,39 @@ read_lists(const struct options *options, struct lists *lists, struct arena *are
     for (size_t i = 0; i < count; i++)
         is_right &= read_list(options_text_at(options, "measured", i), lists, arena, errors);
     return is_right;
+}
+
+/* Without --device. */
+static const char CORE_PATH[] = "configs/devices/cpu-core.json";
+
+/* Measures this machine; the list is then one as any other. */
+static bool
+measure_host(const struct options *options, const struct json **device, struct lists *lists,
+             struct arena *arena, struct error_list *errors)
+{
+    const double default_budget_s = 60;
+    const char *path = options_text(options, "device"),
+               *budget = options_text(options, "budget-s");
+    struct host_measurement measurement;
+    struct host_question question = {
+        .device_path = *path ? path : CORE_PATH,
+        .measure_program = options_text(options, "measure"),
+        .output_path = options_text(options, "output"),
+        .budget_s = *budget ? strtod(budget, NULL) : default_budget_s,
+    };
+    if (!host_measurement_take(&question, &measurement, arena, errors))
+        return false;
+    *device = measurement.device;
+    lists->items = arena_alloc(arena, 1, sizeof *lists->items);
+    return read_list(measurement.list_path, lists, arena, errors);
+}
+
+static bool
+read_files(const struct options *options, const struct json **device, struct lists *lists,
+           struct arena *arena, struct error_list *errors)
+{
+    *device = json_read_file(arena, options_text(options, "device"), errors);
+    return *device && read_lists(options, lists, arena, errors);
 }
 
 /* "gemm,attention": one word of --only; NULL when it is a kind, else what was meant. */
@@ -155,10 +190,11 @@ fit(const struct options *options, struct calibration_question question, const c
 {
     struct error_list errors = {0};
     struct lists lists = {0};
-    question.file = json_read_file(arena, options_text(options, "device"), &errors);
-    if (question.file)
-        question.device = device_read(question.file, arena, &errors);
-    if (!question.device || !read_lists(options, &lists, arena, &errors))
+    bool is_host = options_flag(options, "host");
+    if (!(is_host ? measure_host : read_files)(options, &question.file, &lists, arena, &errors))
+        return command_report(&errors);
+    question.device = device_read(question.file, arena, &errors);
+    if (!question.device)
         return command_report(&errors);
     question.list = &lists.rows;
     const struct calibration *calibration = calibrate(&question, arena, &errors);
@@ -172,11 +208,47 @@ static void
 take_kept(const struct options *options, struct calibration_question *question,
           struct arena *arena)
 {
-    question->kept_count = options_text_count(options, "keep");
-    const char **kept = arena_alloc(arena, question->kept_count, sizeof *kept);
-    for (size_t i = 0; i < question->kept_count; i++)
+    size_t wished = options_text_count(options, "keep");
+    size_t own = options_flag(options, "host") ? host_device_kept_count : 0;
+    const char **kept = arena_alloc(arena, wished + own, sizeof *kept);
+    for (size_t i = 0; i < wished; i++)
         kept[i] = options_text_at(options, "keep", i);
+    for (size_t i = 0; i < own; i++)
+        kept[wished + i] = host_device_kept[i];
+    question->kept_count = wished + own;
     question->kept = kept;
+}
+
+static bool
+is_budget(const char *text)
+{
+    const double least_s = 1, most_s = 86400;
+    char *end;
+    double seconds = strtod(text, &end);
+    return *text == '\0' || (*end == '\0' && seconds >= least_s && seconds <= most_s);
+}
+
+/* EXIT_DONE when it is said where times come from, and only once. */
+static int
+check_source(const struct options *options)
+{
+    size_t lists = options_text_count(options, "measured");
+    if (options_flag(options, "host")) {
+        if (lists > 0)
+            return command_usage("calibrate",
+                                 "--host measures, --measured brings times: not both");
+        if (!is_budget(options_text(options, "budget-s")))
+            return command_usage("calibrate", "--budget-s %s: wanted seconds, 1 to 86400",
+                                 options_text(options, "budget-s"));
+        return EXIT_DONE;
+    }
+    if (*options_text(options, "budget-s") || *options_text(options, "measure"))
+        return command_usage("calibrate", "--budget-s and --measure are of --host");
+    if (*options_text(options, "device") == '\0')
+        return command_usage("calibrate", "--device is missing: the file to begin with");
+    if (lists == 0)
+        return command_usage("calibrate", "--measured is missing: what to fit to");
+    return EXIT_DONE;
 }
 
 static int
@@ -184,10 +256,9 @@ run(const struct options *options, struct arena *arena)
 {
     struct calibration_question question = {0};
     const char *date = date_of(options_text(options, "date"), arena);
-    if (*options_text(options, "device") == '\0')
-        return command_usage("calibrate", "--device is missing: the file to begin with");
-    if (options_text_count(options, "measured") == 0)
-        return command_usage("calibrate", "--measured is missing: what to fit to");
+    int code = check_source(options);
+    if (code != EXIT_DONE)
+        return code;
     const char *output = options_text(options, "output");
     if (*output == '\0' || strcmp(output, "-") == 0)
         return command_usage("calibrate", "wanted -o FILE: where the fitted device goes");
@@ -197,13 +268,16 @@ run(const struct options *options, struct arena *arena)
     if (!is_date(date))
         return command_usage("calibrate", "--date %s: wanted a day as 2026-11-21", date);
     take_kept(options, &question, arena);
-    int code = want_kinds(options, &question, arena);
+    code = want_kinds(options, &question, arena);
     return code == EXIT_DONE ? fit(options, question, date, arena) : code;
 }
 
 static const struct option_spec option_specs[] = {
     {"device", 0, OPTION_TEXT, "FILE", "the device file to begin with"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels (JSONL)"},
+    {"host", 0, OPTION_FLAG, NULL, "measure this machine's cores now and fit one of them"},
+    {"budget-s", 0, OPTION_TEXT, "S", "with --host: seconds to measure for, default 60"},
+    {"measure", 0, OPTION_TEXT, "PROGRAM", "with --host: default the measure beside stepcast"},
     {"only", 0, OPTION_TEXT, "KIND[,KIND]...", "fit these kinds of kernels, else all"},
     {"keep", 0, OPTION_TEXTS, "PATH", "leave this coefficient as it is"},
     {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
@@ -215,7 +289,7 @@ static const struct option_spec option_specs[] = {
 const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "fit a device to measured kernels",
-    .synopsis = "--device FILE --measured LIST... -o FILE",
+    .synopsis = "(--device FILE --measured LIST... | --host) -o FILE",
     .example = "stepcast calibrate --device configs/devices/h200.json "
                "--measured validate/reference/h200/kernels.jsonl -o build/h200.json",
     .options = option_specs,

@@ -1,0 +1,52 @@
+/* The only door to hwloc. */
+#include "validate/host_topology.h"
+
+#include <hwloc.h>
+
+static double
+cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type)
+{
+    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+    return cache ? (double)cache->attr->cache.size : 0;
+}
+
+static const char *
+processor_name(hwloc_topology_t topology, struct arena *arena)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+    const char *name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+    return arena_format(arena, "%s", name ? name : "unknown");
+}
+
+static struct host_topology
+topology_of(hwloc_topology_t loaded, struct arena *arena)
+{
+    struct host_topology topology = {
+        .processor = processor_name(loaded, arena),
+        .cores = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_CORE),
+        .core_cache_bytes = cache_bytes(loaded, HWLOC_OBJ_L2CACHE),
+        .last_cache_bytes = cache_bytes(loaded, HWLOC_OBJ_L3CACHE),
+        .memory_bytes = (double)hwloc_get_root_obj(loaded)->total_memory,
+    };
+    if (topology.cores < 1) /* a virtual machine may show processing units alone */
+        topology.cores = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_PU);
+    if (topology.last_cache_bytes <= 0)
+        topology.last_cache_bytes = topology.core_cache_bytes;
+    return topology;
+}
+
+bool
+host_topology_find(struct host_topology *topology, struct arena *arena,
+                   struct error_list *errors)
+{
+    hwloc_topology_t loaded;
+    *topology = (struct host_topology){0};
+    if (hwloc_topology_init(&loaded) != 0)
+        return error_add(errors, ERROR_IO, "", "hwloc does not start");
+    if (hwloc_topology_load(loaded) == 0)
+        *topology = topology_of(loaded, arena);
+    hwloc_topology_destroy(loaded);
+    if (topology->cores < 1 || topology->memory_bytes <= 0)
+        return error_add(errors, ERROR_IO, "", "hwloc finds neither cores nor memory here");
+    return true;
+}

@@ -155,8 +155,19 @@ make_task(struct lowering *lowering, const struct slot *slot, const struct step_
                          .tag = (uint32_t)slot->next};
 }
 
-/* The task waits for the tasks of what the slot's next item waits for; for one that another member
- * has named already only once. */
+/* Whether the slot's next item waits for that task. */
+static bool
+waits_for(const struct slot *slot, uint32_t task)
+{
+    const struct step_item *item = &slot->program->items[slot->next];
+    for (int i = 0; i < STEP_WAITS_MAX && item->after[i] != STEP_NONE; i++)
+        if (slot->tasks[item->after[i]] == task)
+            return true;
+    return false;
+}
+
+/* The task waits for the tasks of what the slot's next item waits for; for one that the member
+ * before has named already only once. */
 static void
 add_waits(struct lowering *lowering, const struct slot *slot, const struct slot *before,
           uint32_t task)
@@ -164,7 +175,7 @@ add_waits(struct lowering *lowering, const struct slot *slot, const struct slot 
     const struct step_item *item = &slot->program->items[slot->next];
     for (int i = 0; i < STEP_WAITS_MAX && item->after[i] != STEP_NONE; i++) {
         uint32_t earlier = slot->tasks[item->after[i]];
-        if (!before || before->tasks[item->after[i]] != earlier)
+        if (!before || !waits_for(before, earlier))
             task_graph_add_dependency(lowering->graph, earlier, task);
     }
 }

@@ -80,7 +80,8 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
 
 # What build/measure times is compiled for the machine that it measures.
-TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o
+TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o \
+                 $(BUILD)/obj/validate/cpu_attention.o
 TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
 $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
 
@@ -131,7 +132,7 @@ demo: packages ## predicts and draws ZAYA1-base on 1,024 MI300X
 validate: $(BUILD)/stepcast validate-host ## error tables against measured times, and whether they keep their limits
 	$(BUILD)/stepcast validate --suite validate/tolerances.json
 # Half of the kernels fit a core, the other half must agree; a busy machine may try three times.
-HOST_LIMITS := gemm=15% grouped_gemm=20% memory_bound=15%
+HOST_LIMITS := gemm=15% grouped_gemm=20% attention=20% attention_backward=20% memory_bound=15%
 validate-host: all ## the same of this machine: measures its cores, fits one, holds it to the rest
 	@for attempt in first second last; do \
 	    $(BUILD)/stepcast calibrate --host -o $(BUILD)/host.json >$(BUILD)/host.txt || exit 1; \

@@ -33,6 +33,10 @@ void cpu_check_cross_entropy(const struct kernel *kernel, const union cpu_array 
 void cpu_check_top_k(const struct kernel *kernel, const union cpu_array *before,
                      const union cpu_array *after, struct cpu_error *error);
 
+/* Forward each row of the result; backward each row of dq, and dk and dv of each head. */
+void cpu_check_attention(const struct kernel *kernel, const union cpu_array *before,
+                         const union cpu_array *after, struct cpu_error *error);
+
 /* For the checks. */
 void cpu_error_add(struct cpu_error *error, double result, double reference);
 

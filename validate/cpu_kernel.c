@@ -220,12 +220,38 @@ find_copy(struct cpu_kernel *cpu, struct error_list *errors)
     return true;
 }
 
+/* Backward makes the weights again from q and k, as a fused kernel does. */
+static bool
+find_attention(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    const struct attention *shape = &cpu->kernel.attention;
+    double tokens = (double)shape->batch * (double)shape->head_dim;
+    double queries = tokens * (double)shape->q_len * (double)shape->q_heads;
+    double keys = tokens * (double)shape->kv_len * (double)shape->kv_heads;
+    bool is_forward = cpu->kernel.direction == DIRECTION_FORWARD;
+    if (shape->is_causal && shape->kv_len < shape->q_len)
+        return error_add(errors, ERROR_INPUT, "",
+                         "the CPU wants a key for every query, at least the first");
+    add_operand(cpu, queries, CPU_FILL_SIGNED);
+    add_operand(cpu, keys, CPU_FILL_SIGNED);
+    add_operand(cpu, keys, CPU_FILL_SIGNED);
+    add_operand(cpu, queries, is_forward ? CPU_FILL_ZERO : CPU_FILL_SIGNED);
+    for (int i = 0; !is_forward && i < 3; i++)
+        add_operand(cpu, i == 0 ? queries : keys, CPU_FILL_ZERO);
+    for (int i = 0; i < (is_forward ? 1 : 2); i++)
+        add_operand(cpu, CPU_ATTENTION_BLOCK * (double)shape->kv_len, CPU_FILL_ZERO);
+    cpu->run = is_forward ? cpu_run_attention : cpu_run_attention_backward;
+    cpu->check = cpu_check_attention;
+    return true;
+}
+
 typedef bool finder(struct cpu_kernel *cpu, struct error_list *errors);
 
 /* The kinds without an entry have no code here. */
 static finder *const finders[KERNEL_KIND_COUNT] = {
     [KERNEL_GEMM] = find_gemm,
     [KERNEL_GROUPED_GEMM] = find_grouped_gemm,
+    [KERNEL_ATTENTION] = find_attention,
     [KERNEL_ELEMENTWISE] = find_elementwise,
     [KERNEL_RMS_NORM] = find_rms_norm,
     [KERNEL_SOFTMAX] = find_softmax,

@@ -8,7 +8,7 @@
 #include "hw/kernel.h"
 #include "sim/base/error.h"
 
-enum { CPU_OPERANDS_MAX = 5 };
+enum { CPU_OPERANDS_MAX = 9 };
 
 /* What an operand holds before the kernel runs. */
 enum cpu_fill {

@@ -29,6 +29,13 @@ void cpu_run_cross_entropy_backward(const struct kernel *kernel,
                                     const union cpu_array *operands);
 void cpu_run_top_k(const struct kernel *kernel, const union cpu_array *operands);
 
+/* operands: q, k, v, o, scores (block, kv_len); backward q, k, v, do, dq, dk, dv, scores, slopes */
+void cpu_run_attention(const struct kernel *kernel, const union cpu_array *operands);
+void cpu_run_attention_backward(const struct kernel *kernel, const union cpu_array *operands);
+
+/* Queries whose scores are made at once. */
+enum { CPU_ATTENTION_BLOCK = 64 };
+
 /* Of RMSNorm, of AdamW: any usual values, they do not change the time. */
 #define CPU_RMS_NORM_EPSILON 1e-5f
 #define CPU_ADAMW_RATE       1e-3f

@@ -75,6 +75,31 @@ add_rows(struct drawing *drawing, const char *kind, const char *direction)
         draw(drawing, 0, 32, 1024, 4), draw(drawing, 1, 64, 1024, 16), direction);
 }
 
+static void
+add_attentions(struct drawing *drawing, const char *direction)
+{
+    long long heads = 1LL << drawing->turn % 3, groups = 1 + drawing->turn % 2;
+    long long length = draw(drawing, 0, 64, 384, 16);
+    text_format(drawing->out,
+                "{\"kernel\": \"attention\", \"direction\": \"%s\", \"batch\": 1, "
+                "\"q_len\": %lld, \"kv_len\": %lld, \"q_heads\": %lld, \"kv_heads\": %lld, "
+                "\"head_dim\": %d, \"causal\": %s, \"dtype\": \"fp32\"}\n",
+                direction, length, length, heads * groups, heads, 32 << drawing->turn % 2,
+                drawing->turn % 4 < 2 ? "true" : "false");
+}
+
+static void
+add_attention(struct drawing *drawing)
+{
+    add_attentions(drawing, "forward");
+}
+
+static void
+add_attention_backward(struct drawing *drawing)
+{
+    add_attentions(drawing, "backward");
+}
+
 static const char FORWARD[] = ", \"direction\": \"forward\"";
 static const char BACKWARD[] = ", \"direction\": \"backward\"";
 
@@ -174,6 +199,8 @@ static const struct {
 } kinds[] = {
     {add_gemm, 80},
     {add_grouped_gemm, 40},
+    {add_attention, 32},
+    {add_attention_backward, 32},
     {add_elementwise, 96},
     {add_rms_norm, 24},
     {add_rms_norm_backward, 24},

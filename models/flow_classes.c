@@ -220,24 +220,33 @@ class_by_colour(struct palette *palette, const uint64_t *colours, const uint32_t
     return classing;
 }
 
+static void
+class_by_refinement(struct flow_classes *classes, struct refinement *refinement,
+                    struct arena *arena)
+{
+    const struct flow_list *list = refinement->list;
+    struct palette *palette = &refinement->palette;
+    struct classing flows =
+        class_by_colour(palette, refinement->flow_colours, list->order, list->count, arena);
+    struct classing links = class_by_colour(palette, refinement->link_colours, NULL,
+                                            refinement->paths->link_count, arena);
+    *classes =
+        (struct flow_classes){flows.of, flows.firsts, flows.sizes, refinement->flow_count,
+                              links.of, links.firsts, links.sizes, refinement->link_count};
+}
+
 struct flow_classes *
 flow_classes_find(const struct flow_list *list, const struct flow_paths *paths,
                   struct arena *arena)
 {
-    struct refinement *refinement = refinement_new(list, paths, arena);
+    struct arena *scratch = arena_new_beside(arena);
+    struct refinement *refinement = refinement_new(list, paths, scratch);
     struct flow_classes *classes = arena_alloc(arena, 1, sizeof *classes);
-    if (!refine_until_stable(refinement)) {
+    if (refine_until_stable(refinement))
+        class_by_refinement(classes, refinement, arena);
+    else
         class_alone(classes, list, paths, arena);
-        return classes;
-    }
-    struct palette *palette = &refinement->palette;
-    struct classing flows =
-        class_by_colour(palette, refinement->flow_colours, list->order, list->count, arena);
-    struct classing links =
-        class_by_colour(palette, refinement->link_colours, NULL, paths->link_count, arena);
-    *classes =
-        (struct flow_classes){flows.of, flows.firsts, flows.sizes, refinement->flow_count,
-                              links.of, links.firsts, links.sizes, refinement->link_count};
+    arena_free(scratch);
     return classes;
 }
 

@@ -1,4 +1,5 @@
-/* Times of flows: one task for each class of flows, one resource for each class of links.
+/* Times of flows: one task for each class of flows, one resource for each class of links, in a
+ * graph for each part of the list, which is gone before the next part's is made.
  *
  * The engine counts picoseconds, which is too coarse here: 1 MiB over 48e9 bytes/s take 21.845333
  * us, a third of a picosecond off the grid, and a ring adds up a hundred such. The engine does not
@@ -10,6 +11,7 @@
 #include <math.h>
 
 #include "models/flow_classes.h"
+#include "models/flow_parts.h"
 #include "models/flow_paths.h"
 #include "sim/base/hash.h"
 #include "sim/base/units.h"
@@ -19,17 +21,25 @@
 static const double GRAPH_RANGE_S = 2.3e6;
 
 static const uint32_t NO_LANE = UINT32_MAX;
+static const uint32_t NO_RESOURCE = UINT32_MAX;
 
 struct lowering {
     const struct flow_list *list;
     const struct flow_paths *paths;
     const struct flow_classes *classes;
-    struct task_graph *graph;
-    double clock_ratio;     /* seconds of the graph in one real second: a power of two */
-    uint32_t release_count; /* tasks before the first flow: each ends when a flow may start */
-    uint32_t *open_lanes;   /* by class: the lane that it is the last of, or NO_LANE */
+    struct arena *arena;       /* of what stays from part to part */
+    double clock_ratio;        /* seconds of the graph in one real second: a power of two */
     struct task_usage *usages; /* of the class at hand, with room for the longest path */
-    int32_t *demands;          /* open addressing: demands of the graph, or TASK_NONE */
+    uint32_t *tasks;           /* by class: its task in its part's graph */
+    uint32_t *resources;       /* by class of links: likewise; NO_RESOURCE before its part */
+    /* Of the part at hand: */
+    const uint32_t *part; /* classes */
+    size_t part_count;
+    struct task_graph *graph;
+    uint32_t release_count; /* tasks before the first flow: each ends when a flow may start */
+    uint32_t *open_lanes; /* by task, releases not counted: the lane that it is the last of, or
+                               NO_LANE */
+    int32_t *demands;     /* open addressing: demands of the graph, or TASK_NONE */
     size_t demand_mask;
 };
 
@@ -78,12 +88,19 @@ start_ps(const struct lowering *lowering, const struct flow *flow)
     return units_ps_from_s(flow->start_s * lowering->clock_ratio);
 }
 
+static const struct flow *
+flow_of_class(const struct lowering *lowering, uint32_t class)
+{
+    return &lowering->list->flows[lowering->classes->flows[class]];
+}
+
 /* What a flow waits for that has dependencies and a start: a task that ends then. */
 static void
 add_releases(struct lowering *lowering)
 {
-    for (uint32_t class = 0; class < lowering->classes->count; class ++) {
-        const struct flow *flow = &lowering->list->flows[lowering->classes->flows[class]];
+    lowering->release_count = 0;
+    for (size_t i = 0; i < lowering->part_count; i++) {
+        const struct flow *flow = flow_of_class(lowering, lowering->part[i]);
         if (flow->start_s == 0 || !has_dependencies(flow))
             continue;
         uint32_t lane = task_graph_add_lane(lowering->graph, "start", flow->from);
@@ -92,9 +109,23 @@ add_releases(struct lowering *lowering)
     }
 }
 
+/* The graph's resource of that class of links, added where they are first met. */
+static uint32_t
+resource_of(struct lowering *lowering, uint32_t link_class)
+{
+    uint32_t *resource = &lowering->resources[link_class];
+    if (*resource == NO_RESOURCE) {
+        uint32_t link = lowering->classes->links[link_class];
+        *resource =
+            task_graph_add_resource(lowering->graph, "link",
+                                    lowering->paths->bytes_per_s[link] / lowering->clock_ratio);
+    }
+    return *resource;
+}
+
 /* The classes of links that the class passes, each once. */
 static size_t
-fill_usages(const struct lowering *lowering, uint32_t class)
+fill_usages(struct lowering *lowering, uint32_t class)
 {
     const struct flow_paths *paths = lowering->paths;
     uint32_t flow = lowering->classes->flows[class];
@@ -108,9 +139,12 @@ fill_usages(const struct lowering *lowering, uint32_t class)
             lowering->usages[count++] = (struct task_usage){link, 0};
         lowering->usages[at].amount += 1;
     }
-    for (size_t i = 0; i < count; i++)
-        lowering->usages[i].amount = flow_classes_flows_on_link(
-            lowering->classes, class, lowering->usages[i].resource, lowering->usages[i].amount);
+    for (size_t i = 0; i < count; i++) {
+        struct task_usage *usage = &lowering->usages[i];
+        usage->amount = flow_classes_flows_on_link(lowering->classes, class, usage->resource,
+                                                   usage->amount);
+        usage->resource = resource_of(lowering, usage->resource);
+    }
     return count;
 }
 
@@ -166,8 +200,10 @@ lane_behind(struct lowering *lowering, const struct flow *flow, uint32_t class,
 {
     for (uint32_t i = flow->dependency_begin; i < flow[1].dependency_begin; i++) {
         *before = lowering->classes->of_flow[lowering->list->dependencies[i]];
-        uint32_t lane = lowering->open_lanes[*before];
-        lowering->open_lanes[*before] = NO_LANE;
+        uint32_t *open =
+            &lowering->open_lanes[lowering->tasks[*before] - lowering->release_count];
+        uint32_t lane = *open;
+        *open = NO_LANE;
         if (lane != NO_LANE)
             return lane;
     }
@@ -182,7 +218,7 @@ add_dependencies(struct lowering *lowering, const struct flow *flow, uint32_t ta
     for (uint32_t i = flow->dependency_begin; i < flow[1].dependency_begin; i++) {
         uint32_t before = lowering->classes->of_flow[lowering->list->dependencies[i]];
         if (before != before_on_lane)
-            task_graph_add_dependency(lowering->graph, lowering->release_count + before, task);
+            task_graph_add_dependency(lowering->graph, lowering->tasks[before], task);
     }
 }
 
@@ -190,113 +226,92 @@ static void
 add_flows(struct lowering *lowering)
 {
     uint32_t next_release = 0;
-    for (uint32_t class = 0; class < lowering->classes->count; class ++) {
-        const struct flow *flow = &lowering->list->flows[lowering->classes->flows[class]];
+    for (size_t i = 0; i < lowering->part_count; i++) {
+        uint32_t class = lowering->part[i];
+        const struct flow *flow = flow_of_class(lowering, class);
         bool is_released = flow->start_s > 0 && has_dependencies(flow);
         struct task task = {.work = flow->bytes, .demand = demand_of(lowering, class)};
         task.delay_ps = is_released ? 0 : start_ps(lowering, flow);
         uint32_t before;
         uint32_t lane = lane_behind(lowering, flow, class, &before);
-        uint32_t index = task_graph_add_task(lowering->graph, &task, lane);
-        lowering->open_lanes[class] = lane;
-        add_dependencies(lowering, flow, index, before);
+        lowering->tasks[class] = task_graph_add_task(lowering->graph, &task, lane);
+        lowering->open_lanes[i] = lane;
+        add_dependencies(lowering, flow, lowering->tasks[class], before);
         if (is_released)
-            task_graph_add_dependency(lowering->graph, next_release++, index);
+            task_graph_add_dependency(lowering->graph, next_release++, lowering->tasks[class]);
     }
 }
 
+/* What stays from part to part. */
 static void
-add_links(struct lowering *lowering)
+make_room(struct lowering *lowering, struct arena *arena)
 {
-    for (uint32_t i = 0; i < lowering->classes->link_count; i++) {
-        double bytes_per_s = lowering->paths->bytes_per_s[lowering->classes->links[i]];
-        (void)task_graph_add_resource(lowering->graph, "link",
-                                      bytes_per_s / lowering->clock_ratio);
-    }
-}
-
-static void
-make_room(struct lowering *lowering, struct arena *scratch)
-{
-    size_t size = 64, path_max = 0;
-    while (size < 2 * lowering->classes->count)
-        size *= 2;
+    size_t path_max = 0, link_count = lowering->classes->link_count;
     for (size_t i = 0; i < lowering->list->count; i++) {
         size_t length = lowering->paths->begins[i + 1] - lowering->paths->begins[i];
         path_max = length > path_max ? length : path_max;
     }
-    lowering->usages = arena_alloc(scratch, path_max, sizeof *lowering->usages);
+    lowering->usages = arena_alloc(arena, path_max, sizeof *lowering->usages);
+    lowering->tasks = arena_alloc(arena, lowering->classes->count, sizeof *lowering->tasks);
+    lowering->resources = arena_alloc(arena, link_count, sizeof *lowering->resources);
+    for (size_t i = 0; i < link_count; i++)
+        lowering->resources[i] = NO_RESOURCE;
+}
+
+/* The graph of the part at hand; tables that only this takes are in `scratch`. */
+static void
+lower_part(struct lowering *lowering, struct arena *scratch, struct arena *arena)
+{
+    size_t size = 64;
+    while (size < 2 * lowering->part_count)
+        size *= 2;
     lowering->open_lanes =
-        arena_alloc(scratch, lowering->classes->count, sizeof *lowering->open_lanes);
+        arena_alloc(scratch, lowering->part_count, sizeof *lowering->open_lanes);
     lowering->demands = arena_alloc(scratch, size, sizeof *lowering->demands);
     lowering->demand_mask = size - 1;
     for (size_t i = 0; i < size; i++)
         lowering->demands[i] = TASK_NONE;
-}
-
-/* What the engine runs, and what is needed to read its trace. */
-struct lowered {
-    const struct task_graph *graph;
-    const uint32_t *task_of_flow;
-    size_t class_count;
-    double clock_ratio;
-};
-
-static void
-lower(struct lowering *lowering, struct lowered *lowered, struct arena *scratch,
-      struct arena *arena)
-{
-    size_t count = lowering->list->count;
-    uint32_t *task_of_flow = arena_alloc(arena, count, sizeof *task_of_flow);
-    make_room(lowering, scratch);
-    lowering->graph = task_graph_new(arena, lowering->classes->count);
-    add_links(lowering);
+    lowering->graph = task_graph_new(arena, lowering->part_count);
     add_releases(lowering);
     add_flows(lowering);
-    for (size_t i = 0; i < count; i++)
-        task_of_flow[i] = lowering->release_count + lowering->classes->of_flow[i];
-    *lowered = (struct lowered){lowering->graph, task_of_flow, lowering->classes->count,
-                                lowering->clock_ratio};
 }
 
-/* With paths, classes and tables that are gone when the graph is there: they take as much as the
- * engine will. */
-static bool
-lower_list(const struct flow_list *list, const struct cluster *cluster, uint64_t seed,
-           struct lowered *lowered, struct arena *arena, struct error_list *errors)
+/* Writes when the flows that stand for the part's classes end. */
+static void
+run_part(struct lowering *lowering, struct flow_times *times, double *finish_s)
 {
-    struct arena *scratch = arena_new_beside(arena);
-    const struct flow_paths *paths = flow_paths_find(list, cluster, seed, scratch, errors);
-    if (paths) {
-        struct lowering lowering = {
-            .list = list,
-            .paths = paths,
-            .classes = flow_classes_find(list, paths, scratch),
-            .clock_ratio = finest_clock_ratio(longest_s(list, paths)),
-        };
-        lower(&lowering, lowered, scratch, arena);
-    }
+    const struct flow_classes *classes = lowering->classes;
+    struct arena *arena = arena_new_beside(lowering->arena);
+    struct arena *scratch = arena_new_beside(lowering->arena);
+    lower_part(lowering, scratch, arena);
     arena_free(scratch);
-    return paths != NULL;
+    const struct trace *trace = engine_run(lowering->graph, arena);
+    for (size_t i = 0; i < lowering->part_count; i++) {
+        uint32_t class = lowering->part[i];
+        int64_t end_ps = trace->entries[lowering->tasks[class]].end_ps;
+        finish_s[classes->flows[class]] = units_s_from_ps(end_ps) / lowering->clock_ratio;
+    }
+    times->event_count += trace->event_count;
+    times->solve_count += trace->solve_count;
+    arena_free(arena);
 }
 
 static struct flow_times *
-run_lowered(const struct lowered *lowered, size_t flow_count, struct arena *scratch,
-            struct arena *arena)
+run_parts(struct lowering *lowering, const struct flow_parts *parts, struct arena *arena)
 {
-    const struct trace *trace = engine_run(lowered->graph, scratch);
-    double *finish_s = arena_alloc(arena, flow_count, sizeof *finish_s);
-    for (size_t i = 0; i < flow_count; i++) {
-        int64_t end_ps = trace->entries[lowered->task_of_flow[i]].end_ps;
-        finish_s[i] = units_s_from_ps(end_ps) / lowered->clock_ratio;
-    }
+    const struct flow_classes *classes = lowering->classes;
+    size_t flow_count = lowering->list->count;
     struct flow_times *times = arena_alloc(arena, 1, sizeof *times);
-    *times = (struct flow_times){
-        .finish_s = finish_s,
-        .class_count = lowered->class_count,
-        .event_count = trace->event_count,
-        .solve_count = trace->solve_count,
-    };
+    double *finish_s = arena_alloc(arena, flow_count, sizeof *finish_s);
+    for (size_t part = 0; part < parts->count; part++) {
+        lowering->part = &parts->classes[parts->begins[part]];
+        lowering->part_count = parts->begins[part + 1] - parts->begins[part];
+        run_part(lowering, times, finish_s);
+    }
+    for (size_t i = 0; i < flow_count; i++)
+        finish_s[i] = finish_s[classes->flows[classes->of_flow[i]]];
+    times->finish_s = finish_s;
+    times->class_count = classes->count;
     return times;
 }
 
@@ -306,9 +321,19 @@ flow_times_find(const struct flow_list *list, const struct cluster *cluster, uin
 {
     struct arena *scratch = arena_new_beside(arena);
     struct flow_times *times = NULL;
-    struct lowered lowered;
-    if (lower_list(list, cluster, seed, &lowered, scratch, errors))
-        times = run_lowered(&lowered, list->count, scratch, arena);
+    const struct flow_paths *paths = flow_paths_find(list, cluster, seed, scratch, errors);
+    if (paths) {
+        const struct flow_classes *classes = flow_classes_find(list, paths, scratch);
+        struct lowering lowering = {
+            .list = list,
+            .paths = paths,
+            .classes = classes,
+            .arena = scratch,
+            .clock_ratio = finest_clock_ratio(longest_s(list, paths)),
+        };
+        make_room(&lowering, scratch);
+        times = run_parts(&lowering, flow_parts_find(list, paths, classes, scratch), arena);
+    }
     arena_free(scratch);
     return times;
 }

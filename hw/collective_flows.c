@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "hw/collective_rings.h"
+
 /* What a member waits for. */
 struct awaited {
     uint32_t *flows;
@@ -145,92 +147,97 @@ write_rail_doubling(struct flow_writer *writer, double bytes)
     }
 }
 
-enum { RINGS_IN_NODE_MAX = 7, NODE_GPUS_MAX = 8 };
-
-/* Cycles through all GPUs of a node that together pass each directed link once. Eight: found
- * by search; of four and six there are none (Bermond and Faber, Discrete Mathematics 13
- * (1975)). */
-static const int64_t RINGS_OF_8[RINGS_IN_NODE_MAX][NODE_GPUS_MAX] = {
-    {0, 1, 2, 3, 4, 5, 6, 7}, {0, 2, 1, 3, 5, 4, 7, 6}, {0, 3, 1, 4, 6, 2, 7, 5},
-    {0, 4, 1, 5, 7, 2, 6, 3}, {0, 5, 3, 6, 1, 7, 4, 2}, {0, 6, 5, 2, 4, 3, 7, 1},
-    {0, 7, 3, 2, 5, 1, 6, 4}};
-static const int64_t RINGS_OF_3[2][3] = {{0, 1, 2}, {0, 2, 1}};
-static const int64_t RINGS_OF_2[1][2] = {{0, 1}};
-
-/* g - 1 rings, each with its part of the bytes; one where all GPUs have a single port. */
-static bool
-write_node_rings(struct flow_writer *writer, double bytes, int64_t laps,
-                 struct error_list *errors)
+/* g - 1 of them or twice as many; one where all GPUs have a single port. */
+static struct collective_rings
+node_rings(const struct flow_writer *writer)
 {
-    bool is_mesh = writer->cluster->fabric.node_topology == NODE_MESH;
-    int64_t g = writer->gpus, rings = is_mesh ? g - 1 : 1;
-    int64_t *natural = arena_alloc(writer->csv->arena, (size_t)g, sizeof *natural);
-    for (int64_t i = 0; i < g; i++)
-        natural[i] = i;
-    const int64_t *orders = !is_mesh ? natural
-                            : g == 8 ? *RINGS_OF_8
-                            : g == 3 ? *RINGS_OF_3
-                            : g == 2 ? *RINGS_OF_2
-                                     : NULL;
-    if (!orders)
-        return error_add(errors, ERROR_INFEASIBLE, "",
-                         "no rings at hand that pass each link between %lld GPUs once",
-                         (long long)g);
-    for (int64_t ring = 0; ring < rings; ring++)
-        write_ring(writer, orders + ring * g, g, bytes / (double)(g * rings), laps * (g - 1));
-    swap_awaited(writer);
-    return true;
+    struct arena *arena = writer->csv->arena;
+    if (writer->cluster->fabric.node_topology == NODE_MESH)
+        return collective_rings_in_node(writer->gpus, arena);
+    struct collective_rings ring = {.count = 1, .length = writer->gpus};
+    ring.members = arena_alloc(arena, (size_t)ring.length, sizeof *ring.members);
+    for (int64_t i = 0; i < ring.length; i++)
+        ring.members[i] = i;
+    return ring;
 }
 
-/* Step i of the path that zigzags through a node from GPU `start`: start, start + 1, start -
- * 1, .. The g / 2 of them and their reverses pass each directed link once, for even g
- * (Walecki). */
-static int64_t
-zigzag(int64_t start, int64_t i, int64_t g)
-{
-    int64_t offset = (i + 1) / 2;
-    return (start + (i % 2 ? offset : g - offset)) % g;
-}
-
-/* g rings through all members, forward in even nodes and back in odd ones, so that each enters
- * a node by the rail that it left the last one by (as rome_model_81 of RCCL). */
-static bool
-write_flat_rings(struct flow_writer *writer, double bytes, int64_t laps,
-                 struct error_list *errors)
-{
-    int64_t g = writer->gpus, p = writer->ranks;
-    if (g % 2 != 0 || writer->nodes % 2 != 0)
-        return error_add(errors, ERROR_INFEASIBLE, "",
-                         "no rings at hand through %lld nodes of %lld GPUs, wanted both even",
-                         (long long)writer->nodes, (long long)g);
-    int64_t *order = arena_alloc(writer->csv->arena, (size_t)p, sizeof *order);
-    for (int64_t ring = 0; ring < g; ring++) {
-        for (int64_t i = 0; i < p; i++) {
-            bool is_back = (i / g + (ring >= g / 2)) % 2 != 0;
-            int64_t step = is_back ? g - 1 - i % g : i % g;
-            order[i] = i / g * g + zigzag(ring % (g / 2), step, g);
-        }
-        write_ring(writer, order, p, bytes / (double)(p * g), laps * (p - 1));
-    }
-    swap_awaited(writer);
-    return true;
-}
-
-/* The first member's bytes from node to node, a piece behind the other. */
+/* Each ring has its part of the bytes, of which every member passes on as much in a step. */
 static void
-write_chain(struct flow_writer *writer, double bytes)
+write_rings(struct flow_writer *writer, const struct collective_rings *rings, double bytes,
+            int64_t laps)
 {
-    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)writer->ranks, sizeof *last);
+    double part = bytes / (double)(rings->count * rings->length);
+    for (int64_t ring = 0; ring < rings->count; ring++)
+        write_ring(writer, rings->members + ring * rings->length, rings->length, part,
+                   laps * (rings->length - 1));
+    swap_awaited(writer);
+}
+
+/* From member to member of the order, a piece behind the other. */
+static void
+write_chain(struct flow_writer *writer, const int64_t *order, int64_t count, double bytes)
+{
+    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)count, sizeof *last);
     for (int piece = 0; piece < COLLECTIVE_FLOW_PIECES; piece++)
-        for (int64_t to = 1; to < writer->ranks; to++) {
+        for (int64_t to = 1; to < count; to++) {
             uint32_t waits[2];
             struct awaited both = {.flows = waits};
             if (to > 1)
-                waits[both.count++] = last[to - 1]; /* the same piece, a node before */
+                waits[both.count++] = last[to - 1]; /* the same piece, a member before */
             if (piece > 0)
                 waits[both.count++] = last[to]; /* the piece before */
-            last[to] = write_flow(writer, to - 1, to, bytes / COLLECTIVE_FLOW_PIECES, &both);
+            last[to] = write_flow(writer, order[to - 1], order[to],
+                                  bytes / COLLECTIVE_FLOW_PIECES, &both);
         }
+}
+
+/* The first member's bytes, a part along each ring. */
+static void
+write_ring_chains(struct flow_writer *writer, const struct collective_rings *rings,
+                  double bytes)
+{
+    int64_t length = rings->length;
+    int64_t *order = arena_alloc(writer->csv->arena, (size_t)length, sizeof *order);
+    for (int64_t ring = 0; ring < rings->count; ring++) {
+        const int64_t *members = rings->members + ring * length;
+        int64_t root = 0;
+        while (members[root] != 0)
+            root++;
+        for (int64_t i = 0; i < length; i++)
+            order[i] = members[(root + i) % length];
+        write_chain(writer, order, length, bytes / (double)rings->count);
+    }
+}
+
+/* The first member's bytes from node to node. */
+static void
+write_rail_chain(struct flow_writer *writer, double bytes)
+{
+    int64_t *order = arena_alloc(writer->csv->arena, (size_t)writer->ranks, sizeof *order);
+    for (int64_t i = 0; i < writer->ranks; i++)
+        order[i] = i;
+    write_chain(writer, order, writer->ranks, bytes);
+}
+
+/* The first member sends a part to each other, which sends it on to all others, piece by piece. */
+static void
+write_scatter_gather(struct flow_writer *writer, double bytes)
+{
+    int64_t g = writer->gpus;
+    double part = bytes / (double)(g - 1) / COLLECTIVE_FLOW_PIECES;
+    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)(g * g), sizeof *last);
+    for (int piece = 0; piece < COLLECTIVE_FLOW_PIECES; piece++)
+        for (int64_t by = 1; by < g; by++)
+            for (int64_t i = 1; i < g; i++) { /* its own first, from the first member */
+                int64_t from = i == 1 ? 0 : by, to = i == 1 ? by : (by + i - 2) % (g - 1) + 1;
+                uint32_t waits[2];
+                struct awaited both = {.flows = waits};
+                if (i > 1)
+                    waits[both.count++] = last[by];
+                if (piece > 0)
+                    waits[both.count++] = last[from * g + to];
+                last[from * g + to] = write_flow(writer, from, to, part, &both);
+            }
 }
 
 enum level_phase { PHASE_SCATTER, PHASE_RAIL, PHASE_GATHER, LEVEL_PHASES };
@@ -294,19 +301,50 @@ write_levels(struct flow_writer *writer, bool doubles)
 }
 
 static bool
+has_flows(const struct flow_writer *writer, const char *algorithm, struct error_list *errors)
+{
+    return writer->next > 0 ||
+           error_add(errors, ERROR_INFEASIBLE, "", "no flows of \"%s\"", algorithm);
+}
+
+static bool
 write_in_node(struct flow_writer *writer, const char *algorithm, struct error_list *errors)
 {
     const struct collective *collective = writer->collective;
     int64_t laps = collective->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
     double bytes = collective->bytes;
-    if (strcmp(algorithm, "rings") == 0)
-        return write_node_rings(writer, bytes, laps, errors);
+    if (strcmp(algorithm, "rings") == 0) {
+        struct collective_rings rings = node_rings(writer);
+        if (collective->kind == COLLECTIVE_BROADCAST)
+            write_ring_chains(writer, &rings, bytes);
+        else
+            write_rings(writer, &rings, bytes, laps);
+    }
+    if (strcmp(algorithm, "scatter + gather") == 0)
+        write_scatter_gather(writer, bytes);
     if (strcmp(algorithm, "one-shot") == 0)
         write_node_pairs(writer, bytes);
     for (int64_t lap = 0; lap < laps && strcmp(algorithm, "direct") == 0; lap++)
         write_node_pairs(writer, bytes / (double)writer->ranks);
-    return writer->next > 0 ||
-           error_add(errors, ERROR_INFEASIBLE, "", "no flows of \"%s\"", algorithm);
+    return has_flows(writer, algorithm, errors);
+}
+
+static bool
+write_flat_rings(struct flow_writer *writer, struct error_list *errors)
+{
+    const struct collective *collective = writer->collective;
+    struct collective_rings rings;
+    if (!collective_rings_through_nodes(writer->nodes, writer->gpus, &rings,
+                                        writer->csv->arena))
+        return error_add(errors, ERROR_INFEASIBLE, "",
+                         "no rings at hand through %lld nodes of %lld GPUs that keep to rails",
+                         (long long)writer->nodes, (long long)writer->gpus);
+    if (collective->kind == COLLECTIVE_BROADCAST)
+        write_ring_chains(writer, &rings, collective->bytes);
+    else
+        write_rings(writer, &rings, collective->bytes,
+                    collective->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1);
+    return true;
 }
 
 /* Whole groups, on rails or through nodes. */
@@ -322,20 +360,19 @@ write_across(struct flow_writer *writer, const char *algorithm, struct error_lis
     if (doubles && (n & (n - 1)) != 0)
         return error_add(errors, ERROR_INFEASIBLE, "",
                          "doubling on %lld nodes, wanted a power of two", (long long)n);
-    if (strcmp(algorithm, "flat rings") == 0 && collective->kind != COLLECTIVE_BROADCAST)
-        return write_flat_rings(writer, collective->bytes, laps, errors);
+    if (strcmp(algorithm, "flat rings") == 0)
+        return write_flat_rings(writer, errors);
     if (strcmp(algorithm, "rail ring") == 0)
         write_rail_rings(writer, part, laps * (n - 1));
     else if (strcmp(algorithm, "rail doubling") == 0)
         write_rail_doubling(writer, part);
     else if (strcmp(algorithm, "rail chain") == 0)
-        write_chain(writer, collective->bytes);
+        write_rail_chain(writer, collective->bytes);
     else if (is_level && (doubles || strstr(algorithm, "rail ring")))
         write_levels(writer, doubles);
     else if (collective->kind == COLLECTIVE_ALL_TO_ALL)
         write_all_pairs(writer, part);
-    return writer->next > 0 ||
-           error_add(errors, ERROR_INFEASIBLE, "", "no flows of \"%s\"", algorithm);
+    return has_flows(writer, algorithm, errors);
 }
 
 bool

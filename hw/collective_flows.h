@@ -13,9 +13,10 @@
 enum { COLLECTIVE_FLOW_PIECES = 16 };
 
 /* Appends the list of the collective on that cluster by `algorithm`, of struct
- * collective_cost. False as collective_place, or with ERROR_INFEASIBLE for what is not made of
- * such flows: trees, rings that share links (between 4 or 6 GPUs, or an odd number of
- * nodes). */
+ * collective_cost. False as collective_place, or with ERROR_INFEASIBLE for what no list of flows
+ * is priced like: trees and broadcasts by level, whose prices are bounds that only pieces without
+ * number reach, every NIC busy both ways all the time, which flows that share NICs fairly are not;
+ * rings through an odd number of nodes that must leave their rail (hw/collective_rings.h). */
 bool collective_flows_write(const struct cluster *cluster, const struct collective *collective,
                             const char *algorithm, struct text *csv, struct error_list *errors);
 

@@ -1,0 +1,91 @@
+/* Do rings pass every link equally often, and stay on rails? Counted, link by link. */
+#include "hw/collective_rings.h"
+
+#include <check.h>
+
+#include "sim/base/check_arena.h"
+
+enum { GPUS_MAX = 8, NODES_MAX = 7 };
+
+static struct arena *arena;
+
+static void
+setup(void)
+{
+    arena = check_arena_new();
+}
+
+static void
+teardown(void)
+{
+    arena_free(arena);
+}
+
+/* How often each link in a node is passed, [node][from][to]; each ring must pass every member once
+ * and go from node to node on one rail. */
+static void
+count_passes(const struct collective_rings *rings, int64_t g,
+             int passes[NODES_MAX][GPUS_MAX][GPUS_MAX])
+{
+    for (int64_t ring = 0; ring < rings->count; ring++) {
+        const int64_t *order = rings->members + ring * rings->length;
+        bool is_passed[NODES_MAX * GPUS_MAX] = {false};
+        for (int64_t i = 0; i < rings->length; i++) {
+            int64_t from = order[i], to = order[(i + 1) % rings->length];
+            ck_assert(from >= 0 && from < rings->length && !is_passed[from]);
+            is_passed[from] = true;
+            if (from / g == to / g)
+                passes[from / g][from % g][to % g]++;
+            else
+                ck_assert_int_eq(from % g, to % g);
+        }
+    }
+}
+
+static void
+check_even(const struct collective_rings *rings, int64_t nodes, int64_t g, int times)
+{
+    int passes[NODES_MAX][GPUS_MAX][GPUS_MAX] = {{{0}}};
+    count_passes(rings, g, passes);
+    for (int64_t node = 0; node < nodes; node++)
+        for (int64_t from = 0; from < g; from++)
+            for (int64_t to = 0; to < g; to++)
+                ck_assert_int_eq(passes[node][from][to], from == to ? 0 : times);
+}
+
+START_TEST(in_a_node_each_link_lies_on_as_many_rings)
+{
+    for (int64_t g = 2; g <= GPUS_MAX; g++) {
+        struct collective_rings rings = collective_rings_in_node(g, arena);
+        ck_assert_int_eq(rings.length, g);
+        check_even(&rings, 1, g, g == 4 || g == 6 ? 2 : 1);
+    }
+}
+END_TEST
+
+START_TEST(through_nodes_each_link_lies_on_as_many_rings)
+{
+    for (int64_t nodes = 2; nodes <= NODES_MAX; nodes++)
+        for (int64_t g = 2; g <= GPUS_MAX; g++) {
+            struct collective_rings rings;
+            bool is_none = nodes % 2 != 0 && (g == 2 || g == 6);
+            ck_assert(collective_rings_through_nodes(nodes, g, &rings, arena) == !is_none);
+            if (!is_none)
+                check_even(&rings, nodes, g, g % 2 == 0 ? 1 : 2);
+        }
+}
+END_TEST
+
+Suite *collective_rings_suite(void);
+
+Suite *
+collective_rings_suite(void)
+{
+    Suite *suite = suite_create("collective_rings");
+    TCase *tests = tcase_create("collective_rings");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, in_a_node_each_link_lies_on_as_many_rings);
+    tcase_add_test(tests, through_nodes_each_link_lies_on_as_many_rings);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

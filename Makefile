@@ -81,7 +81,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 
 # What build/measure times is compiled for the machine that it measures.
 TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o \
-                 $(BUILD)/obj/validate/cpu_attention.o
+                 $(BUILD)/obj/validate/cpu_attention.o $(BUILD)/obj/validate/cpu_convolution.o
 TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
 $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
 

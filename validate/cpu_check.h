@@ -37,6 +37,9 @@ void cpu_check_top_k(const struct kernel *kernel, const union cpu_array *before,
 void cpu_check_attention(const struct kernel *kernel, const union cpu_array *before,
                          const union cpu_array *after, struct cpu_error *error);
 
+void cpu_check_convolution(const struct kernel *kernel, const union cpu_array *before,
+                           const union cpu_array *after, struct cpu_error *error);
+
 /* For the checks. */
 void cpu_error_add(struct cpu_error *error, double result, double reference);
 

@@ -245,6 +245,26 @@ find_attention(struct cpu_kernel *cpu, struct error_list *errors)
     return true;
 }
 
+static bool
+find_convolution(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    const struct convolution *shape = &cpu->kernel.convolution;
+    double channels = (double)shape->channels, elements = (double)shape->tokens * channels;
+    double weights = (double)shape->taps * channels * (channels / (double)shape->groups);
+    bool is_forward = cpu->kernel.direction == DIRECTION_FORWARD;
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, weights, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, is_forward ? CPU_FILL_ZERO : CPU_FILL_SIGNED);
+    if (!is_forward) {
+        add_operand(cpu, elements, CPU_FILL_ZERO);
+        add_operand(cpu, weights, CPU_FILL_ZERO);
+    }
+    cpu->run = is_forward ? cpu_run_convolution : cpu_run_convolution_backward;
+    cpu->check = cpu_check_convolution;
+    return true;
+}
+
 typedef bool finder(struct cpu_kernel *cpu, struct error_list *errors);
 
 /* The kinds without an entry have no code here. */
@@ -260,6 +280,7 @@ static finder *const finders[KERNEL_KIND_COUNT] = {
     [KERNEL_TRANSPOSE] = find_transpose,
     [KERNEL_TOP_K] = find_top_k,
     [KERNEL_CROSS_ENTROPY] = find_cross_entropy,
+    [KERNEL_CONVOLUTION] = find_convolution,
     [KERNEL_ADAMW] = find_adamw,
     [KERNEL_COPY] = find_copy,
 };

@@ -33,6 +33,10 @@ void cpu_run_top_k(const struct kernel *kernel, const union cpu_array *operands)
 void cpu_run_attention(const struct kernel *kernel, const union cpu_array *operands);
 void cpu_run_attention_backward(const struct kernel *kernel, const union cpu_array *operands);
 
+/* operands: x (tokens, channels), w (taps, groups, in, out), y; backward x, w, dy, dx, dw */
+void cpu_run_convolution(const struct kernel *kernel, const union cpu_array *operands);
+void cpu_run_convolution_backward(const struct kernel *kernel, const union cpu_array *operands);
+
 /* Queries whose scores are made at once. */
 enum { CPU_ATTENTION_BLOCK = 64 };
 

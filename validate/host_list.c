@@ -145,6 +145,29 @@ add_transpose(struct drawing *drawing)
     add_rows(drawing, "transpose", "");
 }
 
+/* A channel a group. Taps do not enter the price: as many as ZAYA1's attention has. */
+static void
+add_convolutions(struct drawing *drawing, const char *direction)
+{
+    long long channels = draw(drawing, 1, 64, 1024, 16);
+    text_format(drawing->out,
+                "{\"kernel\": \"convolution\", \"tokens\": %lld, \"channels\": %lld, "
+                "\"taps\": 2, \"groups\": %lld, \"dtype\": \"fp32\"%s}\n",
+                draw(drawing, 0, 64, 1024, 4), channels, channels, direction);
+}
+
+static void
+add_convolution(struct drawing *drawing)
+{
+    add_convolutions(drawing, FORWARD);
+}
+
+static void
+add_convolution_backward(struct drawing *drawing)
+{
+    add_convolutions(drawing, BACKWARD);
+}
+
 static void
 add_top_k(struct drawing *drawing)
 {
@@ -209,6 +232,8 @@ static const struct {
     {add_gather, 24},
     {add_scatter_add, 24},
     {add_transpose, 24},
+    {add_convolution, 24},
+    {add_convolution_backward, 24},
     {add_top_k, 24},
     {add_cross_entropy, 24},
     {add_cross_entropy_backward, 24},

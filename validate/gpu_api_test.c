@@ -45,7 +45,8 @@ START_TEST(hip_names_are_those_of_the_headers)
     for (int library = 0; library < GPU_LIBRARY_COUNT; library++) {
         const char *name;
         int count = 0, declared = 0;
-        for (; (name = gpu_api_name(GPU_HIP, library, count)) != NULL; count++) {
+        for (; (name = gpu_api_name(GPU_HIP, (enum gpu_library)library, count)) != NULL;
+             count++) {
             char call[80];
             (void)snprintf(call, sizeof call, " %s(", name);
             ck_assert_msg(strstr(hip_functions[library], call) != NULL, "%s", name);
@@ -59,9 +60,11 @@ END_TEST
 
 START_TEST(both_vendors_have_every_function)
 {
-    for (int library = 0; library < GPU_LIBRARY_COUNT; library++)
-        for (int i = 0; gpu_api_name(GPU_HIP, library, i) != NULL; i++)
-            ck_assert_ptr_nonnull(gpu_api_name(GPU_CUDA, library, i));
+    for (int i = 0; i < GPU_LIBRARY_COUNT; i++) {
+        enum gpu_library library = (enum gpu_library)i;
+        for (int j = 0; gpu_api_name(GPU_HIP, library, j) != NULL; j++)
+            ck_assert_ptr_nonnull(gpu_api_name(GPU_CUDA, library, j));
+    }
 }
 END_TEST
 

@@ -50,14 +50,14 @@ START_TEST(kernels_by_rows_are_in_the_source)
     for (int direction = 0; direction < 2; direction++) {
         struct kernel kernel = {.kind = KERNEL_RMS_NORM,
                                 .dtype = DTYPE_BF16,
-                                .direction = direction,
+                                .direction = (enum direction)direction,
                                 .rows_by_width = {100, 1000}};
         check_plan(&kernel, direction == 0 ? 3 : 5, direction == 0 ? 1 : 3);
         kernel.kind = KERNEL_SOFTMAX;
         check_plan(&kernel, direction == 0 ? 2 : 3, 1);
         kernel = (struct kernel){.kind = KERNEL_CROSS_ENTROPY,
                                  .dtype = DTYPE_FP32,
-                                 .direction = direction,
+                                 .direction = (enum direction)direction,
                                  .cross_entropy = {10, 50000}};
         check_plan(&kernel, 3, 1);
     }

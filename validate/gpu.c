@@ -299,14 +299,14 @@ gpu_operand(const struct gpu_operands *operands, int operand, int64_t set)
 }
 
 bool
-gpu_fill(struct gpu *gpu, const struct gpu_operands *operands, int operand, enum dtype dtype,
-         bool is_uniform, struct arena *arena, struct error_list *errors)
+gpu_fill(struct gpu *gpu, const struct gpu_operands *operands, int operand,
+         struct gpu_values values, struct arena *arena, struct error_list *errors)
 {
-    void *function = gpu_function(gpu, dtype, "fill", arena, errors);
+    void *function = gpu_function(gpu, values.dtype, "fill", arena, errors);
     long long count = (long long)((double)operands->stride_bytes[operand] *
-                                  (double)operands->sets / dtype_bytes(dtype));
+                                  (double)operands->sets / dtype_bytes(values.dtype));
     unsigned long long seed = gpu->options.seed + ((unsigned long long)operand << 48);
-    int uniform = is_uniform;
+    int uniform = values.is_uniform;
     void *memory = operands->memory[operand];
     void *arguments[] = {&memory, &count, &seed, &uniform};
     const struct gpu_shape shape = {.grid_x = 4096, .grid_y = 1, .block_x = 256, .block_y = 1};

@@ -7,7 +7,7 @@
 #include "validate/gpu_api.h"
 #include "validate/measure_backend.h"
 
-enum { GPU_OPERANDS_MAX = 8, GPU_SCALE_COUNT = 1 };
+enum { GPU_OPERANDS_MAX = 8 };
 
 struct gpu_options {
     double graph_s;      /* of work in one replay of a graph */
@@ -18,7 +18,7 @@ struct gpu_options {
     uint64_t seed;
 };
 
-/* A twelve-thousandth of a second a replay, nine replays, 16 sets. */
+/* Twelve thousandths of a second a replay, nine replays, 16 sets. */
 struct gpu_options gpu_options_new(void);
 
 struct gpu {
@@ -77,10 +77,14 @@ bool gpu_operand_new(const struct gpu *gpu, struct gpu_operands *operands, doubl
 void gpu_operands_free(const struct gpu *gpu, struct gpu_operands *operands);
 void *gpu_operand(const struct gpu_operands *operands, int operand, int64_t set);
 
-/* Fills all sets of an operand with reals of the dtype. */
+struct gpu_values {
+    enum dtype dtype;
+    bool is_uniform; /* from 0 to 1; else normal */
+};
+
+/* Fills all sets of an operand with random reals. */
 bool gpu_fill(struct gpu *gpu, const struct gpu_operands *operands, int operand,
-              enum dtype dtype, bool is_uniform, struct arena *arena,
-              struct error_list *errors);
+              struct gpu_values values, struct arena *arena, struct error_list *errors);
 
 /* What is timed: enqueue puts one run on the stream, on operand set `set`. */
 struct gpu_work {

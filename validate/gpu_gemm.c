@@ -236,9 +236,17 @@ enqueue(void *context, int64_t set, struct error_list *errors)
 
 /* ---- The check */
 
+/* Which entries are looked at, and what stands there. */
+struct samples {
+    int32_t rows[SAMPLES], columns[SAMPLES];
+    struct {
+        double result, reference;
+    } pairs[SAMPLES];
+};
+
 /* Entries spread over the first and the last product of the last set, in one launch each. */
 static bool
-sample(const struct gemm_work *work, const struct product *product, void *places,
+sample(const struct gemm_work *work, const struct product *product, struct samples *there,
        struct arena *arena, struct error_list *errors)
 {
     struct gpu *gpu = work->gpu;
@@ -258,8 +266,7 @@ sample(const struct gemm_work *work, const struct product *product, void *places
     bool is_a_transposed = work->layout == GEMM_TN, is_b_transposed = work->layout == GEMM_NT;
     int64_t a_row = is_a_transposed ? 1 : k, a_depth = is_a_transposed ? m : 1;
     int64_t b_depth = is_b_transposed ? 1 : n, b_column = is_b_transposed ? k : 1;
-    char *rows = places, *columns = rows + SAMPLES * sizeof(int32_t),
-         *pairs = columns + SAMPLES * sizeof(int32_t);
+    void *rows = there->rows, *columns = there->columns, *pairs = there->pairs; /* on the GPU */
     void *arguments[] = {&a, &a_row, &a_depth, &b,    &b_depth, &b_column,
                          &c, &n,     &k,       &rows, &columns, &pairs};
     const struct gpu_shape shape = {SAMPLES, 1, SAMPLE_THREADS, 1};
@@ -267,13 +274,13 @@ sample(const struct gemm_work *work, const struct product *product, void *places
     return function != NULL && gpu_launch(gpu, function, shape, arguments, errors);
 }
 
-/* Rows and columns of the samples: steps that no tile's size divides. */
+/* Steps that no tile's size divides. */
 static void
-choose_places(const struct product *product, int32_t *rows, int32_t *columns)
+choose_places(const struct product *product, struct samples *samples)
 {
     for (int64_t i = 0; i < SAMPLES; i++) {
-        rows[i] = (int32_t)((i * 7919 + product->m - 1) % product->m);
-        columns[i] = (int32_t)((i * 104729 + product->n - 1) % product->n);
+        samples->rows[i] = (int32_t)((i * 7919 + product->m - 1) % product->m);
+        samples->columns[i] = (int32_t)((i * 104729 + product->n - 1) % product->n);
     }
 }
 
@@ -281,28 +288,24 @@ static bool
 check_product(const struct gemm_work *work, const struct product *product,
               struct cpu_error *error, struct arena *arena, struct error_list *errors)
 {
-    const struct gpu_api *api = &work->gpu->libraries.api;
-    const size_t places_bytes = 2 * SAMPLES * sizeof(int32_t);
-    const size_t pairs_bytes = 2 * SAMPLES * sizeof(double);
-    int32_t *places = arena_alloc(arena, 2 * SAMPLES, sizeof *places);
-    double *pairs = arena_alloc(arena, 2 * SAMPLES, sizeof *pairs);
+    const struct gpu *gpu = work->gpu;
+    const struct gpu_api *api = &gpu->libraries.api;
+    struct samples *samples = arena_alloc(arena, 1, sizeof *samples);
     void *memory = NULL;
-    choose_places(product, places, places + SAMPLES);
-    if (!gpu_ok(work->gpu, api->memory_new(&memory, places_bytes + pairs_bytes), "the check",
-                errors))
+    choose_places(product, samples);
+    if (!gpu_ok(gpu, api->memory_new(&memory, sizeof *samples), "the check", errors))
         return false;
     bool is_done =
-        gpu_ok(work->gpu, api->copy_to_device(memory, places, places_bytes), "copying",
-               errors) &&
+        gpu_ok(gpu, api->copy_to_device(memory, samples, sizeof *samples), "copying", errors) &&
         sample(work, product, memory, arena, errors) &&
-        gpu_ok(work->gpu, api->stream_wait(work->gpu->stream), "the check", errors) &&
-        gpu_ok(work->gpu, api->copy_to_host(pairs, (char *)memory + places_bytes, pairs_bytes),
-               "copying", errors);
+        gpu_ok(gpu, api->stream_wait(gpu->stream), "the check", errors) &&
+        gpu_ok(gpu, api->copy_to_host(samples, memory, sizeof *samples), "copying", errors);
     (void)api->memory_free(memory);
     for (int i = 0; is_done && i < SAMPLES; i++) {
-        double difference = pairs[2 * i] - pairs[2 * i + 1];
+        double reference = samples->pairs[i].reference;
+        double difference = samples->pairs[i].result - reference;
         error->difference_squared += difference * difference;
-        error->reference_squared += pairs[2 * i + 1] * pairs[2 * i + 1];
+        error->reference_squared += reference * reference;
     }
     return is_done;
 }
@@ -369,6 +372,7 @@ new_operands(struct gemm_work *work, struct arena *arena, struct error_list *err
     struct gpu *gpu = work->gpu;
     struct gpu_operands *operands = &work->operands;
     const float one = 1;
+    const struct gpu_values values = {.dtype = work->dtype};
     double bytes = dtype_bytes(work->dtype);
     double result_bytes = types_of(gpu->numbers, work->dtype).result_bytes;
     double set_bytes =
@@ -382,8 +386,8 @@ new_operands(struct gemm_work *work, struct arena *arena, struct error_list *err
                   gpu->libraries.api.copy_to_device(operands->memory[OPERAND_ONE], &one,
                                                     sizeof one),
                   "copying", errors) &&
-           gpu_fill(gpu, operands, OPERAND_A, work->dtype, false, arena, errors) &&
-           gpu_fill(gpu, operands, OPERAND_B, work->dtype, false, arena, errors);
+           gpu_fill(gpu, operands, OPERAND_A, values, arena, errors) &&
+           gpu_fill(gpu, operands, OPERAND_B, values, arena, errors);
 }
 
 /* Results are rounded to their dtype, sums are in fp32, of tf32 products have ten bits: relative

@@ -35,6 +35,19 @@ START_TEST(fp32_stays_as_it_is)
 }
 END_TEST
 
+START_TEST(whole_numbers_come_back_as_they_were_written)
+{
+    const enum dtype dtypes[] = {DTYPE_FP32, DTYPE_BF16, DTYPE_FP16};
+    for (int i = 0; i < 3; i++)
+        for (int value = -256; value <= 256; value++) {
+            float real = 0, back = 0;
+            gpu_half_write(dtypes[i], value, &real);
+            gpu_half_widen(dtypes[i], &real, &back, 1);
+            ck_assert_msg(back == (float)value, "%s %d", dtype_name(dtypes[i]), value);
+        }
+}
+END_TEST
+
 Suite *
 gpu_half_suite(void)
 {
@@ -43,6 +56,7 @@ gpu_half_suite(void)
     tcase_add_test(tcase, bf16_is_the_upper_half_of_fp32);
     tcase_add_test(tcase, fp16_has_its_normal_subnormal_and_largest_values);
     tcase_add_test(tcase, fp32_stays_as_it_is);
+    tcase_add_test(tcase, whole_numbers_come_back_as_they_were_written);
     suite_add_tcase(suite, tcase);
     return suite;
 }

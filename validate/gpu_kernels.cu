@@ -359,20 +359,56 @@ extern "C" __global__ void gain_gradient(const float *parts, real *dgain, i64 pa
     dgain[column] = narrow(sum);
 }
 
+/* The largest so far, and the sum of exponentials relative to it (Milakov and Gimelshein, arXiv
+ * 1805.02867, algorithm 3). */
+struct running {
+    float largest, sum;
+};
+
+static __device__ void run_on(struct running *running, float value)
+{
+    if (value > running->largest) {
+        running->sum *= expf(running->largest - value);
+        running->largest = value;
+    }
+    running->sum += expf(value - running->largest);
+}
+
+/* The largest of a row and the sum of exponentials of what is left, in one pass over it. */
+static __device__ float exponential_sum(const real *x, i64 width, float *shift)
+{
+    struct running running = {-3e38f, 0};
+    if (width % LANES == 0) {
+        for (i64 i = threadIdx.x; i < width / LANES; i += blockDim.x) {
+            struct lanes values = load(x, i);
+            for (int lane = 0; lane < LANES; lane++)
+                run_on(&running, widen(values.of[lane]));
+        }
+    } else {
+        for (i64 i = threadIdx.x; i < width; i += blockDim.x)
+            run_on(&running, widen(x[i]));
+    }
+    *shift = row_largest(running.largest);
+    return row_sum(running.sum * expf(running.largest - *shift));
+}
+
 extern "C" __global__ void softmax(const real *x, real *y, i64 rows, i64 width)
 {
     struct row row = own_row(rows, width);
-    float largest = -3e38f, sum = 0;
-    for (i64 i = threadIdx.x; i < width; i += blockDim.x)
-        largest = fmaxf(largest, widen(x[row.at + i]));
-    largest = row_largest(largest);
-    for (i64 i = threadIdx.x; i < width; i += blockDim.x)
-        sum += expf(widen(x[row.at + i]) - largest);
-    float scale = 1 / row_sum(sum);
+    float shift, scale = 1 / exponential_sum(x + row.at, width, &shift);
     if (!row.is_real)
         return;
-    for (i64 i = threadIdx.x; i < width; i += blockDim.x)
-        y[row.at + i] = narrow(expf(widen(x[row.at + i]) - largest) * scale);
+    if (width % LANES == 0) {
+        for (i64 i = threadIdx.x; i < width / LANES; i += blockDim.x) {
+            struct lanes values = load(x + row.at, i);
+            for (int lane = 0; lane < LANES; lane++)
+                values.of[lane] = narrow(expf(widen(values.of[lane]) - shift) * scale);
+            store(y + row.at, i, &values);
+        }
+    } else {
+        for (i64 i = threadIdx.x; i < width; i += blockDim.x)
+            y[row.at + i] = narrow(expf(widen(x[row.at + i]) - shift) * scale);
+    }
 }
 
 extern "C" __global__ void softmax_backward(const real *y, const real *dy, real *dx, i64 rows,
@@ -384,22 +420,6 @@ extern "C" __global__ void softmax_backward(const real *y, const real *dy, real 
         return;
     for (i64 i = threadIdx.x; i < width; i += blockDim.x)
         dx[row.at + i] = narrow(widen(y[row.at + i]) * (widen(dy[row.at + i]) - shared));
-}
-
-/* The largest of a row and the sum of exponentials of what is left, in one pass over it. */
-static __device__ float exponential_sum(const real *x, i64 width, float *shift)
-{
-    float largest = -3e38f, sum = 0;
-    for (i64 i = threadIdx.x; i < width; i += blockDim.x) {
-        float value = widen(x[i]);
-        if (value > largest) {
-            sum *= expf(largest - value);
-            largest = value;
-        }
-        sum += expf(value - largest);
-    }
-    *shift = row_largest(largest);
-    return row_sum(sum * expf(largest - *shift));
 }
 
 extern "C" __global__ void cross_entropy(const real *logits, const int *targets, real *loss,

@@ -137,8 +137,8 @@ new_operand(struct stream_work *work, int operand, struct arena *arena,
         return false;
     if (is_index(work, operand))
         return fill_indices(work, operand, arena, errors);
-    return gpu_fill(work->gpu, &work->operands, operand, real_dtype(work),
-                    wanted->fill == CPU_FILL_POSITIVE, arena, errors);
+    struct gpu_values values = {real_dtype(work), wanted->fill == CPU_FILL_POSITIVE};
+    return gpu_fill(work->gpu, &work->operands, operand, values, arena, errors);
 }
 
 static bool

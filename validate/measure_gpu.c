@@ -1,6 +1,7 @@
 /* Which code on a GPU runs a kernel. */
 #include "validate/measure_gpu.h"
 
+#include "validate/gpu_collective.h"
 #include "validate/gpu_gemm.h"
 #include "validate/gpu_stream.h"
 
@@ -16,10 +17,19 @@ run_kernel(void *context, const struct kernel *kernel, struct measure_result *re
     return gpu_stream_measure(gpu, kernel, result, arena, errors);
 }
 
+static bool
+run_collective(void *context, const struct collective *collective,
+               struct measure_result *result, struct arena *arena, struct error_list *errors)
+{
+    struct measure_gpu *measure = context;
+    return gpu_collective_measure(measure->collectives, collective, result, arena, errors);
+}
+
 static void
 close_gpu(void *context)
 {
     struct measure_gpu *measure = context;
+    gpu_collectives_close(measure->collectives);
     gpu_close(&measure->gpu);
 }
 
@@ -30,11 +40,13 @@ measure_gpu_open(struct measure_gpu *measure, struct measure_backend *backend,
 {
     if (!gpu_open(&measure->gpu, vendor, library_path, 0, arena, errors))
         return false;
+    measure->collectives = gpu_collectives_new(&measure->gpu, arena);
     *backend = (struct measure_backend){
         .device = measure->gpu.name,
         .library = measure->gpu.library,
         .context = measure,
         .run_kernel = run_kernel,
+        .run_collective = run_collective,
         .close = close_gpu,
     };
     return true;

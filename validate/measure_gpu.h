@@ -8,7 +8,7 @@
 /* Opened by measure_gpu_open; zero-initialised by its owner, whom the back end does not outlive. */
 struct measure_gpu {
     struct gpu gpu;
-    struct gpu_collectives *collectives; /* NULL until asked for */
+    struct gpu_collectives *collectives;
 };
 
 /* Finds GPU `device` of the machine. False after adding the fault, nothing left open. Names live

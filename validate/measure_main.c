@@ -12,6 +12,7 @@
 #include "sim/base/units.h"
 #include "validate/measure_cpu.h"
 #include "validate/measure_gpu.h"
+#include "validate/measured_answers.h"
 
 /* As stepcast's own (sim/cli/command.h). */
 enum exit_code {
@@ -41,6 +42,7 @@ static const char help[] =
     "  --memory-bytes N  most memory for operands (half of the machine's, all of the GPU's)\n"
     "  --seed N          of the random operands (1)\n"
     "  --operand-sets N  on a GPU, most sets of operands that rotate (16)\n"
+    "  --resume FILE     leaves out what FILE has measured on this device: append to it\n"
     "  --library-path D  folders (D:D) where GPU libraries lie besides the usual places, as a\n"
     "                    Python environment's site-packages/nvidia/cu13/lib\n"
     "\n"
@@ -51,6 +53,8 @@ struct program {
     struct measure_cpu_options options;
     double cache_bytes, memory_bytes, operand_sets; /* as asked for, else 0 */
     const char *backend_name, *library_path;
+    const char *resume_path; /* what was measured before; NULL: nothing */
+    struct measured_answers answers;
     struct measure_gpu gpu;
     const char *path;
     struct measure_backend backend;
@@ -82,27 +86,13 @@ report(struct program *program, const struct error_list *errors, int status)
         program->status = status;
 }
 
-/* The question's own keys, but not the times that it may have brought. */
-static void
-write_question(struct json_writer *writer, const struct json *question)
-{
-    for (size_t i = 0; i < json_count(question); i++) {
-        const char *key = json_key(question, i);
-        if (strncmp(key, "measured_", strlen("measured_")) == 0 ||
-            strcmp(key, "library") == 0 || strcmp(key, "source") == 0)
-            continue;
-        json_write_key(writer, key);
-        json_write_value(writer, json_member(question, key));
-    }
-}
-
 static void
 write_answer(const struct program *program, const struct json *question,
              const struct measure_result *result, struct text *out)
 {
     struct json_writer writer = json_writer_new(out, false);
     json_write_begin_object(&writer);
-    write_question(&writer, question);
+    measured_question_write(question, &writer);
     json_write_real_at(&writer, "measured_s", result->times.median_s);
     json_write_real_at(&writer, "measured_min_s", result->times.min_s);
     json_write_real_at(&writer, "measured_max_s", result->times.max_s);
@@ -160,6 +150,8 @@ measure_question(struct program *program, const struct json *question, struct ar
 {
     struct error_list errors = {0};
     struct measure_result result = {0};
+    if (measured_answers_have(&program->answers, question, arena))
+        return;
     int status = json_member(question, "collective") != NULL
                      ? measure_collective(program, question, &result, arena, &errors)
                      : measure_kernel(program, question, &result, arena, &errors);
@@ -237,6 +229,8 @@ option_word(struct program *program, const char *name)
 {
     if (strcmp(name, "--backend") == 0)
         return &program->backend_name;
+    if (strcmp(name, "--resume") == 0)
+        return &program->resume_path;
     return strcmp(name, "--library-path") == 0 ? &program->library_path : NULL;
 }
 
@@ -284,6 +278,23 @@ parse_words(struct program *program, int count, char **words)
     if (program->memory_bytes > 0)
         program->options.memory_bytes = program->memory_bytes;
     return program->path != NULL ? EXIT_DONE : usage("no list", "");
+}
+
+static int
+read_answers(struct program *program, struct arena *arena)
+{
+    const size_t limit_bytes = 67108864;
+    struct error_list errors = {0};
+    struct text text = text_new(arena);
+    if (program->resume_path == NULL)
+        return EXIT_DONE;
+    if (text_read_file(&text, program->resume_path, limit_bytes, &errors) &&
+        measured_answers_parse(&program->answers, program->resume_path, &text,
+                               program->backend.device, &errors))
+        return EXIT_DONE;
+    int status = errors.items[0].kind == ERROR_IO ? EXIT_IO : EXIT_BAD_INPUT;
+    report(program, &errors, status);
+    return status;
 }
 
 /* ---- Back ends */
@@ -337,6 +348,8 @@ main(int count, char **words)
         return status;
     struct arena *arena = arena_new(&policy);
     status = open_backend(&program, arena);
+    if (status == EXIT_DONE)
+        status = read_answers(&program, arena);
     if (status == EXIT_DONE)
         status = measure_list(&program);
     if (program.backend.close != NULL)

@@ -5,7 +5,10 @@
  * {"kernel": {"kernel": "gemm", ...}, "kernel_count": 43,
  *  "collective": {"collective": "all_gather", ...}, "collective_count": 19,
  *  "measured_kernels_alone_s": 0.0166, "measured_collectives_alone_s": 0.0140,
- *  "measured_kernels_s": 0.0162, "measured_collectives_s": 0.0236, "measured_part": "fit"} */
+ *  "measured_kernels_s": 0.0162, "measured_collectives_s": 0.0236, "measured_part": "fit"}
+ *
+ * Where nobody wrote down what the collectives take, alone (then they are priced) or beside, both
+ * may be left out. */
 #ifndef VALIDATE_OVERLAP_LIST_H
 #define VALIDATE_OVERLAP_LIST_H
 
@@ -15,7 +18,8 @@
 
 struct measured_overlap {
     struct overlap_pair pair;        /* with its times alone */
-    double kernels_s, collectives_s; /* each stream's own time beside the other */
+    double kernels_s, collectives_s; /* each stream's own time beside the other; the latter 0
+                                        where it is not known */
     enum split_part part;
     const char *list; /* its name and the line in it, from 1 */
     int line;

@@ -93,6 +93,18 @@ START_TEST(the_reference_is_read)
 }
 END_TEST
 
+START_TEST(what_collectives_take_may_be_unknown)
+{
+    ck_assert_msg(
+        overlap_list_read(&list, "validate/reference/mi300x/overlap.jsonl", arena, &errors),
+        "%s", errors.items[0].what);
+    ck_assert_uint_eq(list.count, 3);
+    CHECK_NEAR(list.items[2].kernels_s, 0.0191, 0);
+    CHECK_NEAR(list.items[2].collectives_s, 0, 0);
+    CHECK_NEAR(list.items[2].pair.collectives_alone_s, 0, 0);
+}
+END_TEST
+
 Suite *overlap_list_suite(void);
 
 Suite *
@@ -104,6 +116,7 @@ overlap_list_suite(void)
     tcase_add_test(tests, a_pair_is_read_with_its_times);
     tcase_add_test(tests, lines_that_make_no_sense_are_refused);
     tcase_add_test(tests, the_reference_is_read);
+    tcase_add_test(tests, what_collectives_take_may_be_unknown);
     suite_add_tcase(suite, tests);
     return suite;
 }

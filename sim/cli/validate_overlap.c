@@ -40,6 +40,8 @@ add_pair(struct validate_outcome *outcome, const struct measured_overlap *row,
                                   .shape = pair_shape(row, arena)};
     sample.group = (struct error_group){"kernels", "", "all", 0, false};
     add_sample(&outcome->comparison, sample, arena);
+    if (row->collectives_s == 0)
+        return true;
     sample.group = (struct error_group){"collectives", "", "all", 1, false};
     sample.measured_s = row->collectives_s;
     sample.predicted_s = times.collectives_s;

@@ -1,0 +1,166 @@
+/* What a search found, and what it refused and why. */
+#include "sim/cli/search_report.h"
+
+#include "sim/base/json_writer.h"
+#include "sim/base/units.h"
+#include "sim/cli/version.h"
+
+const char *
+search_report_plan(const struct search *search, const struct search_plan *plan,
+                   struct arena *arena)
+{
+    const char *settings = plan_space_settings(&search->space, &plan->point, arena);
+    return *settings ? settings : "the plan as it is";
+}
+
+/* Combinations of values in all, legal or not. */
+static double
+combinations(const struct search *search)
+{
+    double count = (double)search->list.count;
+    for (int i = 0; i < PLAN_REFUSAL_COUNT; i++)
+        count += search->list.refused_count[i];
+    return count;
+}
+
+static void
+print_counts(const struct search *search, struct text *out)
+{
+    static const char *const words[PLAN_REFUSAL_COUNT] = {
+        [PLAN_REDUNDANT] = "do the same as another",
+        [PLAN_TENSOR] = "tensor ranks do not divide heads or channels",
+        [PLAN_SEQUENCE] = "the sequence cannot be cut so",
+        [PLAN_LAYERS] = "stages would not be even",
+        [PLAN_EXPERTS] = "expert ranks do not divide experts or their channels",
+        [PLAN_GPUS] = "degrees do not divide the GPUs",
+        [PLAN_BATCH] = "microbatches do not make up the batch",
+        [PLAN_SCHEDULE] = "the schedule needs other microbatches or stages",
+        [PLAN_UNCHECKED] = "refused by another check of plans"};
+    text_format(out, "%15.0f combinations\n", combinations(search));
+    for (int i = PLAN_REDUNDANT; i < PLAN_REFUSAL_COUNT; i++)
+        if (search->list.refused_count[i] > 0)
+            text_format(out, "%15.0f   %s\n", -search->list.refused_count[i], words[i]);
+    text_format(out, "%15zu legal plans\n", search->list.count);
+    text_format(out, "%15zu   cannot be better, says their bound\n", search->unseen_count);
+    text_format(out, "%15zu   do not fit the memory\n", search->no_memory_count);
+    if (search->no_price_count > 0)
+        text_format(out, "%15zu   have no price or are too large\n", search->no_price_count);
+    text_format(out, "%15zu simulated%s\n\n", search->simulated_count,
+                search->was_stopped ? ", then the search was stopped" : "");
+}
+
+static void
+print_plans(const struct search *search, const struct search_plan *const *plans, size_t count,
+            struct text *out)
+{
+    text_format(out, "     %9s %9s %10s %7s %9s %9s %9s  %s\n", "step", "+-", "tok/s/GPU",
+                "MFU", "memory", "network", "bubble", "plan");
+    for (size_t i = 0; i < count; i++) {
+        const double *values = plans[i]->row.values;
+        double half_s = (values[SWEEP_HIGH_S] - values[SWEEP_LOW_S]) / 2;
+        text_format(out, "%4zu %9s %9s %10s", i + 1, units_format_s(values[SWEEP_STEP_S]).text,
+                    units_format_s(half_s).text,
+                    units_format_count(values[SWEEP_TOKENS_PER_S_PER_GPU]).text);
+        text_format(out, " %7s %9s", units_format_fraction(values[SWEEP_MFU]).text,
+                    units_format_bytes(values[SWEEP_MEMORY_BYTES]).text);
+        text_format(out, " %9s %9s  %s\n", units_format_s(values[SWEEP_NETWORK_S]).text,
+                    units_format_s(values[SWEEP_BUBBLE_S]).text,
+                    search_report_plan(search, plans[i], out->arena));
+    }
+}
+
+void
+search_report_text(const struct search *search, struct text *out)
+{
+    text_format(out, "%s: plans for %s on %s, %lld sequences a step\n\n",
+                search->space.base->name, search->space.base->inputs.workload.arch->name,
+                search->space.base->inputs.cluster->name,
+                (long long)search->space.base->inputs.workload.plan->global_batch_sequences);
+    print_counts(search, out);
+    if (search->best_count > 0)
+        print_plans(search, search->best, search->best_count, out);
+    if (!search->has_front || search->front_count == 0)
+        return;
+    text_format(out, "\nno plan beats these in both step and memory\n");
+    print_plans(search, search->front, search->front_count, out);
+}
+
+static void
+write_plans(struct json_writer *writer, const struct search *search,
+            const struct search_plan *const *plans, size_t count)
+{
+    struct arena *arena = writer->out->arena;
+    json_write_begin_array(writer);
+    for (size_t i = 0; i < count; i++) {
+        json_write_begin_object(writer);
+        for (int field = 0; field < PLAN_FIELD_COUNT; field++)
+            json_write_string_at(
+                writer, plan_field_key((enum plan_field)field),
+                plan_field_word((enum plan_field)field, plans[i]->point.values[field], arena));
+        json_write_real_at(writer, "bound_s", plans[i]->bound_s);
+        for (int j = 0; j < SWEEP_QUANTITY_COUNT; j++)
+            json_write_real_at(writer, sweep_quantity_key((enum sweep_quantity)j),
+                               plans[i]->row.values[j]);
+        json_write_string_at(writer, "settings",
+                             plan_space_settings(&search->space, &plans[i]->point, arena));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+void
+search_report_json(const struct search *search, struct text *out)
+{
+    struct json_writer writer = json_writer_new(out, true);
+    json_write_begin_object(&writer);
+    json_write_integer_at(&writer, "schema_version", 1);
+    json_write_string_at(&writer, "tool_version", STEPCAST_VERSION);
+    json_write_string_at(&writer, "run", search->space.base->name);
+    json_write_key(&writer, "refused_count");
+    json_write_begin_object(&writer);
+    for (int i = PLAN_REDUNDANT; i < PLAN_REFUSAL_COUNT; i++)
+        json_write_real_at(&writer, plan_refusal_key((enum plan_refusal)i),
+                           search->list.refused_count[i]);
+    json_write_real_at(&writer, "memory", (double)search->no_memory_count);
+    json_write_real_at(&writer, "bound", (double)search->unseen_count);
+    json_write_real_at(&writer, "no_price", (double)search->no_price_count);
+    json_write_end_object(&writer);
+    json_write_integer_at(&writer, "legal_count", (int64_t)search->list.count);
+    json_write_integer_at(&writer, "simulated_count", (int64_t)search->simulated_count);
+    json_write_bool_at(&writer, "was_stopped", search->was_stopped);
+    json_write_key(&writer, "best");
+    write_plans(&writer, search, search->best, search->best_count);
+    if (search->has_front) {
+        json_write_key(&writer, "front");
+        write_plans(&writer, search, search->front, search->front_count);
+    }
+    json_write_end_object(&writer);
+    text_append(out, "\n", 1);
+}
+
+void
+search_report_csv(const struct search *search, struct text *out)
+{
+    const struct search_plan *const *plans = search->has_front ? search->front : search->best;
+    size_t count = search->has_front ? search->front_count : search->best_count;
+    for (int i = 0; i < PLAN_FIELD_COUNT; i++)
+        text_format(out, "%s,", plan_field_key((enum plan_field)i));
+    for (int i = 0; i < SWEEP_QUANTITY_COUNT; i++)
+        text_format(out, "%s,", sweep_quantity_key((enum sweep_quantity)i));
+    text_format(out, "bound_s\n");
+    for (size_t i = 0; i < count; i++) {
+        struct json_writer writer;
+        for (int j = 0; j < PLAN_FIELD_COUNT; j++)
+            text_format(
+                out, "%s,",
+                plan_field_word((enum plan_field)j, plans[i]->point.values[j], out->arena));
+        for (int j = 0; j < SWEEP_QUANTITY_COUNT; j++) {
+            writer = json_writer_new(out, false);
+            json_write_real(&writer, plans[i]->row.values[j]);
+            text_format(out, ",");
+        }
+        writer = json_writer_new(out, false);
+        json_write_real(&writer, plans[i]->bound_s);
+        text_format(out, "\n");
+    }
+}

@@ -1,0 +1,136 @@
+/* Does a screened search find what simulating every plan finds, with any number of threads? */
+#include "sim/cli/search.h"
+
+#include <string.h>
+
+#include <check.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/cli/search_report.h"
+
+Suite *search_suite(void);
+
+static struct arena *arena;
+static const struct run *base;
+
+static void
+setup(void)
+{
+    static const char *const settings[] = {"cluster.nodes=2", "plan.global_batch_sequences=64"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = 2};
+    struct error_list errors = {0};
+    arena = check_arena_new();
+    base = run_read(&request, arena, &errors);
+    ck_assert_ptr_nonnull(base);
+}
+
+static void
+teardown(void)
+{
+    arena_free(arena);
+}
+
+/* 16 GPUs, few degrees: some hundred plans. */
+static struct search
+small_search(int threads)
+{
+    static const char *const degrees[] = {"1", "2"}, *const zero[] = {"1", "3"};
+    struct search search = {
+        .space = plan_space_of(base, arena), .arena = arena, .threads = threads, .top = 5};
+    for (int field = PLAN_FIELD_TENSOR; field <= PLAN_FIELD_EXPERT; field++)
+        ck_assert(plan_space_set(&search.space, (enum plan_field)field, degrees,
+                                 field == PLAN_FIELD_CONTEXT ? 1 : 2, arena));
+    ck_assert(plan_space_set(&search.space, PLAN_FIELD_ZERO_STAGE, zero, 2, arena));
+    ck_assert(plan_space_set(&search.space, PLAN_FIELD_VIRTUAL_STAGES, degrees, 2, arena));
+    return search;
+}
+
+START_TEST(the_screen_loses_none_of_the_best)
+{
+    struct search screened = small_search(1), all = small_search(1);
+    all.is_exhaustive = true;
+    search_run(&screened);
+    search_run(&all);
+    ck_assert_uint_gt(all.simulated_count, 2 * screened.simulated_count);
+    ck_assert_uint_eq(all.unseen_count, 0);
+    ck_assert_uint_eq(screened.best_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        double found_s = screened.best[i]->row.values[SWEEP_STEP_S];
+        double best_s = all.best[i]->row.values[SWEEP_STEP_S];
+        ck_assert(found_s >= best_s && found_s <= best_s);
+    }
+    ck_assert_int_eq(
+        memcmp(&screened.best[0]->point, &all.best[0]->point, sizeof screened.best[0]->point),
+        0);
+}
+END_TEST
+
+/* The front of a screened search is that of all plans. */
+START_TEST(the_screen_loses_nothing_of_the_front)
+{
+    struct search screened = small_search(2), all = small_search(2);
+    all.is_exhaustive = true;
+    screened.has_front = true;
+    search_run(&screened);
+    search_run(&all);
+    ck_assert_uint_eq(screened.front_count, all.front_count);
+    for (size_t i = 0; i < all.front_count; i++) {
+        ck_assert(screened.front[i]->memory_bytes <= all.front[i]->memory_bytes);
+        ck_assert(screened.front[i]->row.values[SWEEP_STEP_S] <=
+                  all.front[i]->row.values[SWEEP_STEP_S]);
+        if (i > 0)
+            ck_assert(all.front[i]->memory_bytes < all.front[i - 1]->memory_bytes);
+    }
+}
+END_TEST
+
+static struct text
+report_of(int threads)
+{
+    struct text text = text_new(arena);
+    struct search search = small_search(threads);
+    search_run(&search);
+    search_report_json(&search, &text);
+    return text;
+}
+
+START_TEST(threads_do_not_change_a_byte)
+{
+    struct text one = report_of(1), two = report_of(2), eight = report_of(8);
+    ck_assert_str_eq(one.bytes, two.bytes);
+    ck_assert_str_eq(one.bytes, eight.bytes);
+}
+END_TEST
+
+static bool
+stop_at_once(void)
+{
+    return true;
+}
+
+START_TEST(a_stopped_search_says_so)
+{
+    struct search search = small_search(2);
+    search.is_stopped = stop_at_once;
+    search_run(&search);
+    ck_assert(search.was_stopped);
+    ck_assert_uint_eq(search.simulated_count, 0);
+    ck_assert_uint_eq(search.unseen_count, search.list.count);
+}
+END_TEST
+
+Suite *
+search_suite(void)
+{
+    Suite *suite = suite_create("search");
+    TCase *facts = tcase_create("facts");
+    tcase_add_checked_fixture(facts, setup, teardown);
+    tcase_add_test(facts, the_screen_loses_none_of_the_best);
+    tcase_add_test(facts, the_screen_loses_nothing_of_the_front);
+    tcase_add_test(facts, threads_do_not_change_a_byte);
+    tcase_add_test(facts, a_stopped_search_says_so);
+    suite_add_tcase(suite, facts);
+    return suite;
+}

@@ -142,4 +142,7 @@ double kernel_flop(const struct kernel *kernel);
 bool kernel_read(const struct json *object, struct kernel *kernel, struct arena *arena,
                  struct error_list *errors);
 
+/* The same back: the object of one line, what kernel_read would take for its default left out. */
+void kernel_write(const struct kernel *kernel, struct json_writer *writer);
+
 #endif

@@ -354,3 +354,66 @@ kernel_read(const struct json *object, struct kernel *kernel, struct arena *aren
     return json_read_object(object, &kernel_types[kernel->kind], kernel, errors) &&
            check_together(object, kernel, errors);
 }
+
+/* "rows" of a grouped product is the one field that does not lie in the struct itself. */
+static void
+write_rows(const struct kernel *kernel, struct json_writer *writer)
+{
+    json_write_begin_array(writer);
+    for (int64_t i = 0; i < kernel->grouped_gemm.experts; i++)
+        json_write_integer(writer, kernel->grouped_gemm.rows[i]);
+    json_write_end_array(writer);
+}
+
+static bool
+is_left_out(const struct json_field *field, const char *place)
+{
+    int64_t number = 0;
+    const char *text = NULL;
+    if (field->type == JSON_FIELD_INTEGER)
+        memcpy(&number, place, sizeof number);
+    if (field->type == JSON_FIELD_STRING)
+        memcpy(&text, place, sizeof text);
+    return field->flags & JSON_OPTIONAL && number == 0 && !text &&
+           field->type != JSON_FIELD_CHOICE;
+}
+
+static void
+write_field(const struct json_field *field, const struct kernel *kernel,
+            struct json_writer *writer)
+{
+    const char *place = (const char *)kernel + field->offset;
+    if (is_left_out(field, place))
+        return;
+    json_write_key(writer, field->key);
+    switch (field->type) {
+    case JSON_FIELD_BOOL:
+        json_write_bool(writer, *(const bool *)(const void *)place);
+        break;
+    case JSON_FIELD_INTEGER:
+        json_write_integer(writer, *(const int64_t *)(const void *)place);
+        break;
+    case JSON_FIELD_REAL:
+        json_write_real(writer, *(const double *)(const void *)place);
+        break;
+    case JSON_FIELD_STRING:
+        json_write_string(writer, *(const char *const *)(const void *)place);
+        break;
+    case JSON_FIELD_CHOICE:
+        json_write_string(writer, field->choices[*(const int *)(const void *)place]);
+        break;
+    case JSON_FIELD_VALUE:
+        write_rows(kernel, writer);
+        break;
+    }
+}
+
+void
+kernel_write(const struct kernel *kernel, struct json_writer *writer)
+{
+    const struct json_object_type *type = &kernel_types[kernel->kind];
+    json_write_begin_object(writer);
+    for (size_t i = 0; i < type->field_count; i++)
+        write_field(&type->fields[i], kernel, writer);
+    json_write_end_object(writer);
+}

@@ -150,6 +150,36 @@ START_TEST(keys_go_where_they_belong)
 }
 END_TEST
 
+/* What was read is written as a line that reads the same once more. */
+START_TEST(a_kernel_written_is_the_line_it_was_read_from)
+{
+    const char *const texts[] = {
+        "{\"kernel\": \"gemm\", \"m\": 3, \"n\": 4, \"k\": 5, \"batch\": 2, \"layout\": "
+        "\"tn\", "
+        "\"dtype\": \"bf16\"}",
+        "{\"kernel\": \"grouped_gemm\", \"rows\": [7, 0, 9], \"n\": 4, \"k\": 5, "
+        "\"dtype\": \"fp8\"}",
+        "{\"kernel\": \"attention\", \"direction\": \"backward\", \"batch\": 1, \"q_len\": 64, "
+        "\"kv_len\": 64, \"q_heads\": 8, \"kv_heads\": 2, \"head_dim\": 128, \"causal\": true, "
+        "\"dtype\": \"bf16\", \"implementation\": \"ck\"}",
+        "{\"kernel\": \"elementwise\", \"op\": \"add\", \"elements\": 10, \"dtype\": \"fp32\", "
+        "\"read_bytes\": 80.5, \"write_bytes\": 40.0, \"launches\": 1}",
+        "{\"kernel\": \"copy\", \"bytes\": 1000.0, \"from\": \"host\", \"to\": \"hbm\"}",
+    };
+    struct arena *arena = new_arena();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct kernel kernel = {0};
+        struct error_list errors = {0};
+        ck_assert(read_line(arena, texts[i], &kernel, &errors));
+        struct text out = text_new(arena);
+        struct json_writer writer = json_writer_new(&out, false);
+        kernel_write(&kernel, &writer);
+        ck_assert_str_eq(out.bytes, texts[i]);
+    }
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(measurements_and_notes_may_stand_beside)
 {
     struct arena *arena = new_arena();
@@ -230,6 +260,7 @@ kernel_suite(void)
     tcase_add_loop_test(tests, every_kernel_is_read_and_its_flop_counted, 0,
                         sizeof lines / sizeof lines[0]);
     tcase_add_test(tests, keys_go_where_they_belong);
+    tcase_add_test(tests, a_kernel_written_is_the_line_it_was_read_from);
     tcase_add_test(tests, measurements_and_notes_may_stand_beside);
     tcase_add_test(tests, what_cannot_be_is_refused_by_its_key);
     tcase_add_test(tests, keys_that_contradict_each_other_are_refused);

@@ -134,14 +134,19 @@ write_rail_rings(struct flow_writer *writer, double bytes, int64_t steps)
     swap_awaited(writer);
 }
 
-/* Exchanges of 1, 2, 4 .. parts with the node that far away; n a power of two. */
+/* 1, 2, 4 .. parts to the node that far away: exchanged in pairs, or, where n is no power of two,
+ * sent back around, in the last step only those parts that are still missing (Bruck). */
 static void
 write_rail_doubling(struct flow_writer *writer, double bytes)
 {
-    for (int64_t far = 1; far < writer->nodes; far *= 2) {
+    int64_t n = writer->nodes;
+    bool is_power = (n & (n - 1)) == 0;
+    for (int64_t far = 1; far < n; far *= 2) {
+        double parts = (double)(far < n - far ? far : n - far);
         for (int64_t from = 0; from < writer->ranks; from++) {
-            int64_t node = from / writer->gpus ^ far;
-            send(writer, from, node * writer->gpus + from % writer->gpus, bytes * (double)far);
+            int64_t node = from / writer->gpus;
+            int64_t to = is_power ? node ^ far : (node + n - far) % n;
+            send(writer, from, to * writer->gpus + from % writer->gpus, bytes * parts);
         }
         swap_awaited(writer);
     }
@@ -357,9 +362,6 @@ write_across(struct flow_writer *writer, const char *algorithm, struct error_lis
     bool doubles = strstr(algorithm, "doubling") != NULL;
     bool is_level = strncmp(algorithm, "two levels", strlen("two levels")) == 0;
     int64_t n = writer->nodes;
-    if (doubles && (n & (n - 1)) != 0)
-        return error_add(errors, ERROR_INFEASIBLE, "",
-                         "doubling on %lld nodes, wanted a power of two", (long long)n);
     if (strcmp(algorithm, "flat rings") == 0)
         return write_flat_rings(writer, errors);
     if (strcmp(algorithm, "rail ring") == 0)

@@ -75,7 +75,7 @@ gpu_of_even(int64_t place, int64_t g, enum standing standing)
     if (standing == STANDING_AS_NUMBERED)
         return place;
     if (standing == STANDING_LAST)
-        return place & high ? place ^ next : place;
+        return (place & high) ? place ^ next : place;
     bool differ = !(place & high) != !(place & next);
     return differ ? place ^ high ^ next : place;
 }

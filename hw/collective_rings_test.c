@@ -21,24 +21,29 @@ teardown(void)
     arena_free(arena);
 }
 
-/* How often each link in a node is passed, [node][from][to]; each ring must pass every member once
- * and go from node to node on one rail. */
 static void
-count_passes(const struct collective_rings *rings, int64_t g,
+check_passes_all_once(const int64_t *order, int64_t length)
+{
+    bool is_passed[NODES_MAX * GPUS_MAX] = {false};
+    for (int64_t i = 0; i < length; i++) {
+        ck_assert(order[i] >= 0 && order[i] < length);
+        ck_assert(!is_passed[order[i]]);
+        is_passed[order[i]] = true;
+    }
+}
+
+/* How often each link in a node is passed, [node][from][to]; from node to node a ring must go on
+ * one rail. */
+static void
+count_passes(const int64_t *order, int64_t length, int64_t g,
              int passes[NODES_MAX][GPUS_MAX][GPUS_MAX])
 {
-    for (int64_t ring = 0; ring < rings->count; ring++) {
-        const int64_t *order = rings->members + ring * rings->length;
-        bool is_passed[NODES_MAX * GPUS_MAX] = {false};
-        for (int64_t i = 0; i < rings->length; i++) {
-            int64_t from = order[i], to = order[(i + 1) % rings->length];
-            ck_assert(from >= 0 && from < rings->length && !is_passed[from]);
-            is_passed[from] = true;
-            if (from / g == to / g)
-                passes[from / g][from % g][to % g]++;
-            else
-                ck_assert_int_eq(from % g, to % g);
-        }
+    for (int64_t i = 0; i < length; i++) {
+        int64_t from = order[i], to = order[(i + 1) % length];
+        if (from / g == to / g)
+            passes[from / g][from % g][to % g]++;
+        else
+            ck_assert_int_eq(from % g, to % g);
     }
 }
 
@@ -46,7 +51,11 @@ static void
 check_even(const struct collective_rings *rings, int64_t nodes, int64_t g, int times)
 {
     int passes[NODES_MAX][GPUS_MAX][GPUS_MAX] = {{{0}}};
-    count_passes(rings, g, passes);
+    for (int64_t ring = 0; ring < rings->count; ring++) {
+        const int64_t *order = rings->members + ring * rings->length;
+        check_passes_all_once(order, rings->length);
+        count_passes(order, rings->length, g, passes);
+    }
     for (int64_t node = 0; node < nodes; node++)
         for (int64_t from = 0; from < g; from++)
             for (int64_t to = 0; to < g; to++)

@@ -7,6 +7,7 @@
     EACH(command_run)                                                                          \
     EACH(command_timeline)                                                                     \
     EACH(command_sweep)                                                                        \
+    EACH(command_compare)                                                                      \
     EACH(command_search)                                                                       \
     EACH(command_explain)                                                                      \
     EACH(command_memory)                                                                       \

@@ -1,0 +1,33 @@
+/* Steps side by side: each as it is, and its difference to the first term by term. */
+#ifndef SIM_CLI_COMPARE_H
+#define SIM_CLI_COMPARE_H
+
+#include "models/step.h"
+#include "plots/canvas.h"
+#include "plots/style.h"
+
+enum { COMPARE_MAX = 16 };
+
+struct compared {
+    const char *name;
+    const struct step *step;
+};
+
+struct comparison {
+    struct compared items[COMPARE_MAX]; /* the others are held against the first */
+    size_t count;
+};
+
+/* Of a class, how much longer than in the first: over all classes they add up to the difference of
+ * the steps, to the picosecond. */
+int64_t comparison_difference_ps(const struct comparison *comparison, size_t item,
+                                 enum step_class spent_on);
+
+void comparison_print(const struct comparison *comparison, struct text *out);
+void comparison_write_json(const struct comparison *comparison, struct text *out);
+void comparison_write_csv(const struct comparison *comparison, struct text *out);
+/* A bar for each, of what its step goes to. */
+void comparison_draw(const struct comparison *comparison, const struct style_page *page,
+                     struct canvas *canvas);
+
+#endif

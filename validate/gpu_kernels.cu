@@ -535,6 +535,130 @@ extern "C" __global__ void transpose(const real *x, real *y, i64 rows, i64 width
             y[(column + i) * rows + row + threadIdx.x] = tile[threadIdx.x][i];
 }
 
+/* ---- Causal convolution along the tokens: y[t, c] = sum over taps and channels of c's group of
+ * x[t - tap, in] w[tap, group, in, c], as validate/cpu_convolution.c lays them out */
+
+extern "C" __global__ void convolution(const real *x, const real *w, real *y, i64 tokens,
+                                       i64 channels, i64 taps, i64 groups)
+{
+    i64 place = thread_index(), width = channels / groups;
+    if (place >= tokens * channels)
+        return;
+    i64 token = place / channels, channel = place % channels, first = channel / width * width;
+    float sum = 0;
+    for (i64 tap = 0; tap < taps && tap <= token; tap++)
+        for (i64 in = 0; in < width; in++)
+            sum += widen(x[(token - tap) * channels + first + in]) *
+                   widen(w[(tap * channels + first + in) * width + channel - first]);
+    y[place] = narrow(sum);
+}
+
+extern "C" __global__ void convolution_dx(const real *w, const real *dy, real *dx, i64 tokens,
+                                          i64 channels, i64 taps, i64 groups)
+{
+    i64 place = thread_index(), width = channels / groups;
+    if (place >= tokens * channels)
+        return;
+    i64 token = place / channels, channel = place % channels, first = channel / width * width;
+    float sum = 0;
+    for (i64 tap = 0; tap < taps && token + tap < tokens; tap++)
+        for (i64 out = 0; out < width; out++)
+            sum += widen(dy[(token + tap) * channels + first + out]) *
+                   widen(w[(tap * channels + channel) * width + out]);
+    dx[place] = narrow(sum);
+}
+
+/* A thread along x for each weight, those along y share its tokens. */
+extern "C" __global__ void convolution_dw(const real *x, const real *dy, real *dw, i64 tokens,
+                                          i64 channels, i64 taps, i64 groups)
+{
+    __shared__ float sums[BLOCK_THREADS];
+    i64 place = thread_index(), width = channels / groups;
+    int own = threadIdx.y * blockDim.x + threadIdx.x;
+    float sum = 0;
+    if (place < taps * channels * width) {
+        i64 tap = place / (channels * width), in = place / width % channels,
+            out = in / width * width + place % width;
+        for (i64 token = tap + threadIdx.y; token < tokens; token += blockDim.y)
+            sum += widen(x[(token - tap) * channels + in]) * widen(dy[token * channels + out]);
+    }
+    sums[own] = sum;
+    for (int half = blockDim.y / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.y < half)
+            sums[own] += sums[own + half * blockDim.x];
+    }
+    if (threadIdx.y == 0 && place < taps * channels * width)
+        dw[place] = narrow(sums[own]);
+}
+
+/* ---- Attention, forward: 8 queries of a head a block, 32 keys at a time in shared memory; the
+ * softmax is corrected as larger scores come (Dao et al., arXiv 2205.14135, algorithm 1). */
+
+enum { QUERIES = 8, KEYS = 32, HEAD_MAX = 128 };
+
+struct seen {
+    i64 begin, end;
+};
+
+/* Keys that a query sees: the last query of a causal mask sees the last key. */
+static __device__ struct seen keys_seen(i64 query, i64 q_len, i64 kv_len, i64 is_causal, i64 window)
+{
+    i64 end = is_causal ? query + kv_len - q_len + 1 : kv_len;
+    struct seen seen = {window > 0 && end > window ? end - window : 0, end};
+    return seen;
+}
+
+extern "C" __global__ void attention(const real *q, const real *k, const real *v, real *o,
+                                     i64 q_len, i64 kv_len, i64 q_heads, i64 kv_heads, i64 width,
+                                     i64 is_causal, i64 window)
+{
+    __shared__ float keys[KEYS][HEAD_MAX + 1], queries[QUERIES][HEAD_MAX];
+    __shared__ real values[KEYS][HEAD_MAX];
+    __shared__ float weights[QUERIES][KEYS];
+    i64 tiles = (q_len + QUERIES - 1) / QUERIES, tile = blockIdx.x % tiles;
+    i64 head = blockIdx.x / tiles % q_heads, sequence = blockIdx.x / tiles / q_heads;
+    i64 key_head = head / (q_heads / kv_heads), query = tile * QUERIES + threadIdx.y;
+    bool is_real = query < q_len;
+    i64 own = is_real ? query : q_len - 1, last = tile * QUERIES + QUERIES - 1;
+    i64 at = ((sequence * q_len + own) * q_heads + head) * width;
+    struct seen seen = keys_seen(own, q_len, kv_len, is_causal, window);
+    i64 begin = keys_seen(tile * QUERIES, q_len, kv_len, is_causal, window).begin;
+    i64 end = keys_seen(last < q_len ? last : q_len - 1, q_len, kv_len, is_causal, window).end;
+    float scale = rsqrtf((float)width), largest = -3e38f, sum = 0, out[HEAD_MAX / KEYS] = {0};
+    for (i64 i = threadIdx.x; i < width; i += KEYS)
+        queries[threadIdx.y][i] = widen(q[at + i]) * scale;
+    for (i64 first = begin; first < end; first += KEYS) {
+        __syncthreads();
+        for (i64 i = threadIdx.y * KEYS + threadIdx.x; i < KEYS * width; i += KEYS * QUERIES) {
+            i64 key = first + i / width < end ? first + i / width : end - 1;
+            i64 from = ((sequence * kv_len + key) * kv_heads + key_head) * width + i % width;
+            keys[i / width][i % width] = widen(k[from]);
+            values[i / width][i % width] = v[from];
+        }
+        __syncthreads();
+        i64 key = first + threadIdx.x;
+        float score = 0;
+        for (i64 i = 0; i < width; i++)
+            score += queries[threadIdx.y][i] * keys[threadIdx.x][i];
+        bool is_seen = key >= seen.begin && key < seen.end;
+        float top = fmaxf(largest, row_largest(is_seen ? score : -3e38f));
+        float weight = is_seen ? expf(score - top) : 0, correction = expf(largest - top);
+        weights[threadIdx.y][threadIdx.x] = weight;
+        sum = sum * correction + row_sum(weight);
+        largest = top;
+        for (int part = 0; part < HEAD_MAX / KEYS && part * KEYS + threadIdx.x < width; part++) {
+            float value = out[part] * correction;
+            for (int i = 0; i < KEYS; i++)
+                value += weights[threadIdx.y][i] * widen(values[i][part * KEYS + threadIdx.x]);
+            out[part] = value;
+        }
+    }
+    for (int part = 0; is_real && part < HEAD_MAX / KEYS; part++)
+        if (part * KEYS + threadIdx.x < width)
+            o[at + part * KEYS + threadIdx.x] = narrow(out[part] / sum);
+}
+
 /* ---- The optimizer (constants: validate/cpu_run.h) */
 
 extern "C" __global__ void adamw(const real *gradient, real *parameter, real *first, real *second,

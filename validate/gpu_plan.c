@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Of gpu_kernels.cu's attention. */
+enum { ATTENTION_QUERIES = 8, ATTENTION_KEYS = 32, ATTENTION_HEAD_MAX = 128 };
+
 enum { THREADS = 256, TILE = 32, TILE_ROWS = 8, GAIN_PARTS = 64 };
 
 static int64_t
@@ -141,6 +144,63 @@ plan_adamw(const struct kernel *kernel, struct gpu_stream_plan *plan)
     return true;
 }
 
+static void
+add_convolution_sizes(struct gpu_stream_launch *launch, const struct convolution *shape)
+{
+    add_size(launch, shape->tokens);
+    add_size(launch, shape->channels);
+    add_size(launch, shape->taps);
+    add_size(launch, shape->groups);
+}
+
+static bool
+plan_convolution(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    const struct convolution *shape = &kernel->convolution;
+    bool is_forward = kernel->direction == DIRECTION_FORWARD;
+    const struct gpu_shape by_place = {blocks(shape->tokens * shape->channels, THREADS), 1,
+                                       THREADS, 1};
+    int64_t weights = shape->taps * shape->channels * (shape->channels / shape->groups);
+    struct gpu_stream_launch *first =
+        add_launch(plan, is_forward ? "convolution" : "convolution_dx", 3);
+    first->shape = by_place;
+    add_convolution_sizes(first, shape);
+    if (is_forward)
+        return true;
+    for (int i = 0; i < 3; i++)
+        first->operands[i] = i + 1; /* w, dy, dx */
+    struct gpu_stream_launch *second = add_launch(plan, "convolution_dw", 3);
+    second->operands[1] = 2;
+    second->operands[2] = 4;
+    second->shape = (struct gpu_shape){blocks(weights, TILE), 1, TILE, TILE_ROWS};
+    add_convolution_sizes(second, shape);
+    return true;
+}
+
+/* Forward, heads of 128 and less, and asked for by its name: a row without one means what PyTorch
+ * and Megatron run. */
+static bool
+plan_attention(const struct kernel *kernel, struct gpu_stream_plan *plan)
+{
+    const struct attention *shape = &kernel->attention;
+    const char *wanted = shape->implementation;
+    if (kernel->direction != DIRECTION_FORWARD || shape->head_dim > ATTENTION_HEAD_MAX ||
+        wanted == NULL || strcmp(wanted, "own") != 0)
+        return false;
+    struct gpu_stream_launch *launch = add_launch(plan, "attention", 4);
+    launch->shape = (struct gpu_shape){shape->batch * shape->q_heads *
+                                           blocks(shape->q_len, ATTENTION_QUERIES),
+                                       1, ATTENTION_KEYS, ATTENTION_QUERIES};
+    add_size(launch, shape->q_len);
+    add_size(launch, shape->kv_len);
+    add_size(launch, shape->q_heads);
+    add_size(launch, shape->kv_heads);
+    add_size(launch, shape->head_dim);
+    add_size(launch, shape->is_causal);
+    add_size(launch, shape->window);
+    return true;
+}
+
 bool
 gpu_stream_plan(const struct kernel *kernel, int operand_count, struct gpu_stream_plan *plan)
 {
@@ -170,13 +230,15 @@ gpu_stream_plan(const struct kernel *kernel, int operand_count, struct gpu_strea
         return true;
     case KERNEL_ADAMW:
         return plan_adamw(kernel, plan);
+    case KERNEL_CONVOLUTION:
+        return plan_convolution(kernel, plan);
+    case KERNEL_ATTENTION:
+        return plan_attention(kernel, plan);
     case KERNEL_COPY:
         return true;
     case KERNEL_GEMM:
     case KERNEL_GROUPED_GEMM:
     case KERNEL_FUSED_MOE:
-    case KERNEL_ATTENTION:
-    case KERNEL_CONVOLUTION:
     case KERNEL_NEWTON_SCHULZ:
     case KERNEL_KIND_COUNT:
         break;

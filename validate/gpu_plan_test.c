@@ -115,6 +115,43 @@ START_TEST(silu_mul_in_two_launches_goes_through_the_operand_between)
 }
 END_TEST
 
+START_TEST(convolutions_are_in_the_source)
+{
+    struct kernel kernel = {
+        .kind = KERNEL_CONVOLUTION, .dtype = DTYPE_BF16, .convolution = {100, 64, 4, 64}};
+    check_plan(&kernel, 3, 1);
+    kernel.direction = DIRECTION_BACKWARD;
+    check_plan(&kernel, 5, 2);
+}
+END_TEST
+
+/* Two sequences of three heads, 17 queries: three blocks of eight each; no more code than that. */
+START_TEST(attention_is_planned_forward_for_heads_that_fit)
+{
+    struct kernel kernel = {.kind = KERNEL_ATTENTION,
+                            .dtype = DTYPE_BF16,
+                            .attention = {.batch = 2,
+                                          .q_len = 17,
+                                          .kv_len = 17,
+                                          .q_heads = 3,
+                                          .kv_heads = 1,
+                                          .head_dim = 128,
+                                          .implementation = "own"}};
+    struct gpu_stream_plan plan;
+    check_plan(&kernel, 4, 1);
+    ck_assert(gpu_stream_plan(&kernel, 4, &plan));
+    ck_assert_int_eq(plan.launches[0].shape.grid_x, 2 * 3 * 3);
+    kernel.attention.implementation = "flash2";
+    ck_assert(!gpu_stream_plan(&kernel, 4, &plan));
+    kernel.attention.implementation = NULL;
+    ck_assert(!gpu_stream_plan(&kernel, 4, &plan));
+    kernel.attention.implementation = "own";
+    ck_assert(gpu_stream_plan(&kernel, 4, &plan));
+    kernel.attention.head_dim = 192;
+    ck_assert(!gpu_stream_plan(&kernel, 4, &plan));
+}
+END_TEST
+
 START_TEST(products_have_no_plan_here)
 {
     struct kernel kernel = {.kind = KERNEL_GEMM, .dtype = DTYPE_BF16};
@@ -132,6 +169,8 @@ gpu_plan_suite(void)
     tcase_add_test(tcase, kernels_that_move_are_in_the_source);
     tcase_add_test(tcase, elementwise_launches_cover_the_odd_rest);
     tcase_add_test(tcase, silu_mul_in_two_launches_goes_through_the_operand_between);
+    tcase_add_test(tcase, convolutions_are_in_the_source);
+    tcase_add_test(tcase, attention_is_planned_forward_for_heads_that_fit);
     tcase_add_test(tcase, products_have_no_plan_here);
     suite_add_tcase(suite, tcase);
     return suite;

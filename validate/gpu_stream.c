@@ -60,6 +60,8 @@ checked_part(const struct kernel *kernel)
     } else if (kernel->kind == KERNEL_CROSS_ENTROPY) {
         part.cross_entropy.rows =
             rows_of((double)kernel->cross_entropy.vocab, kernel->cross_entropy.rows);
+    } else if (kernel->kind == KERNEL_ATTENTION) {
+        part.attention.batch = 1;
     } else if (kernel->kind == KERNEL_ADAMW) {
         part.adamw.parameters = rows_of(1, kernel->adamw.parameters);
     }
@@ -291,8 +293,11 @@ gpu_stream_measure(struct gpu *gpu, const struct kernel *kernel, struct measure_
     bool is_real = kernel->dtype == DTYPE_FP32 || kernel->dtype == DTYPE_BF16 ||
                    kernel->dtype == DTYPE_FP16 || kernel->kind == KERNEL_COPY;
     if (!gpu_stream_plan(kernel, 0, &work.plan))
-        return error_add(errors, ERROR_INPUT, "", "the GPU has no code for %s",
-                         kernel_kind_name(kernel->kind));
+        return error_add(errors, ERROR_INPUT, "", "the GPU has no code for %s%s",
+                         kernel->kind == KERNEL_ATTENTION ? "such " : "",
+                         kernel->kind == KERNEL_ATTENTION
+                             ? "attention, only forward, head_dim to 128, implementation own"
+                             : kernel_kind_name(kernel->kind));
     if (!is_real)
         return error_add(errors, ERROR_INPUT, "",
                          "the GPU's own %s runs fp32, bf16, fp16: not %s",

@@ -4,7 +4,7 @@
 
 #include "validate/gpu.h"
 
-enum { GPU_LAUNCHES_MAX = 3, GPU_LAUNCH_OPERANDS_MAX = 5, GPU_LAUNCH_SIZES_MAX = 3 };
+enum { GPU_LAUNCHES_MAX = 3, GPU_LAUNCH_OPERANDS_MAX = 5, GPU_LAUNCH_SIZES_MAX = 7 };
 
 /* One launch: its arguments are operands, then sizes of 64 bits. */
 struct gpu_stream_launch {

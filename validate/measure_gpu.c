@@ -2,6 +2,7 @@
 #include "validate/measure_gpu.h"
 
 #include "validate/gpu_collective.h"
+#include "validate/gpu_copy.h"
 #include "validate/gpu_gemm.h"
 #include "validate/gpu_stream.h"
 
@@ -14,6 +15,9 @@ run_kernel(void *context, const struct kernel *kernel, struct measure_result *re
     *result = (struct measure_result){0};
     if (kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_GROUPED_GEMM)
         return gpu_gemm_measure(gpu, kernel, result, arena, errors);
+    if (kernel->kind == KERNEL_COPY &&
+        (kernel->copy.from == COPY_HOST || kernel->copy.to == COPY_HOST))
+        return gpu_copy_measure(gpu, kernel, result, arena, errors);
     return gpu_stream_measure(gpu, kernel, result, arena, errors);
 }
 

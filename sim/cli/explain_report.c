@@ -33,7 +33,7 @@ next_largest(const int64_t *values_ps, int count, int after)
     int next = -1;
     for (int i = 0; i < count; i++) {
         bool is_left = after < 0 || values_ps[i] < values_ps[after] ||
-                       (values_ps[i] == values_ps[after] && i > after);
+                       (i > after && values_ps[i] == values_ps[after]);
         if (is_left && values_ps[i] > 0 && (next < 0 || values_ps[i] > values_ps[next]))
             next = i;
     }

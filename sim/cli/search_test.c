@@ -37,12 +37,14 @@ static struct search
 small_search(int threads)
 {
     static const char *const degrees[] = {"1", "2"}, *const zero[] = {"1", "3"};
+    static const char *const recomputed[] = {"none", "full"};
     struct search search = {
         .space = plan_space_of(base, arena), .arena = arena, .threads = threads, .top = 5};
     for (int field = PLAN_FIELD_TENSOR; field <= PLAN_FIELD_EXPERT; field++)
         ck_assert(plan_space_set(&search.space, (enum plan_field)field, degrees,
                                  field == PLAN_FIELD_CONTEXT ? 1 : 2, arena));
     ck_assert(plan_space_set(&search.space, PLAN_FIELD_ZERO_STAGE, zero, 2, arena));
+    ck_assert(plan_space_set(&search.space, PLAN_FIELD_RECOMPUTE, recomputed, 2, arena));
     ck_assert(plan_space_set(&search.space, PLAN_FIELD_VIRTUAL_STAGES, degrees, 2, arena));
     return search;
 }

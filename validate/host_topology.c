@@ -1,6 +1,8 @@
 /* The only door to hwloc. */
 #include "validate/host_topology.h"
 
+#include <unistd.h>
+
 #include <hwloc.h>
 
 static double
@@ -30,9 +32,30 @@ topology_of(hwloc_topology_t loaded, struct arena *arena)
     };
     if (topology.cores < 1) /* a virtual machine may show processing units alone */
         topology.cores = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_PU);
-    if (topology.last_cache_bytes <= 0)
-        topology.last_cache_bytes = topology.core_cache_bytes;
     return topology;
+}
+
+/* 0 where the system does not say. */
+static double
+system_bytes(int name)
+{
+    long value = sysconf(name);
+    return value > 0 ? (double)value : 0;
+}
+
+void
+host_topology_complete(struct host_topology *topology)
+{
+    if (topology->cores < 1)
+        topology->cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (topology->core_cache_bytes <= 0)
+        topology->core_cache_bytes = system_bytes(_SC_LEVEL2_CACHE_SIZE);
+    if (topology->last_cache_bytes <= 0)
+        topology->last_cache_bytes = system_bytes(_SC_LEVEL3_CACHE_SIZE);
+    if (topology->last_cache_bytes < topology->core_cache_bytes)
+        topology->last_cache_bytes = topology->core_cache_bytes;
+    if (topology->memory_bytes <= 0)
+        topology->memory_bytes = system_bytes(_SC_PHYS_PAGES) * system_bytes(_SC_PAGESIZE);
 }
 
 bool
@@ -40,13 +63,14 @@ host_topology_find(struct host_topology *topology, struct arena *arena,
                    struct error_list *errors)
 {
     hwloc_topology_t loaded;
-    *topology = (struct host_topology){0};
+    *topology = (struct host_topology){.processor = "unknown"};
     if (hwloc_topology_init(&loaded) != 0)
         return error_add(errors, ERROR_IO, "", "hwloc does not start");
     if (hwloc_topology_load(loaded) == 0)
         *topology = topology_of(loaded, arena);
     hwloc_topology_destroy(loaded);
+    host_topology_complete(topology);
     if (topology->cores < 1 || topology->memory_bytes <= 0)
-        return error_add(errors, ERROR_IO, "", "hwloc finds neither cores nor memory here");
+        return error_add(errors, ERROR_IO, "", "the system tells neither cores nor memory");
     return true;
 }

@@ -17,6 +17,10 @@ struct host_topology {
     double memory_bytes;
 };
 
+/* Fills what is still unknown (0) from the C library, which asks the processor and the kernel
+ * itself: all there is in a container without /sys, where hwloc is blind. */
+void host_topology_complete(struct host_topology *topology);
+
 /* False after adding ERROR_IO when the system tells neither cores nor memory. */
 bool host_topology_find(struct host_topology *topology, struct arena *arena,
                         struct error_list *errors);

@@ -26,11 +26,29 @@ START_TEST(this_machine_has_cores_and_memory)
 }
 END_TEST
 
+/* As in a container without /sys. What is known stays. */
+START_TEST(the_c_library_knows_what_hwloc_cannot_see)
+{
+    struct host_topology topology = {0};
+    host_topology_complete(&topology);
+    ck_assert_int_eq(topology.cores, sysconf(_SC_NPROCESSORS_ONLN));
+    ck_assert(topology.memory_bytes > 0);
+    ck_assert(topology.last_cache_bytes >= topology.core_cache_bytes);
+    struct host_topology known = {
+        .cores = 3, .core_cache_bytes = 1e6, .last_cache_bytes = 2e6, .memory_bytes = 1e9};
+    host_topology_complete(&known);
+    ck_assert_int_eq(known.cores, 3);
+    ck_assert(known.core_cache_bytes == 1e6 && known.last_cache_bytes == 2e6);
+    ck_assert(known.memory_bytes == 1e9);
+}
+END_TEST
+
 Suite *
 host_topology_suite(void)
 {
     Suite *suite = suite_create("host_topology");
     TCase *tests = tcase_create("topology");
+    tcase_add_test(tests, the_c_library_knows_what_hwloc_cannot_see);
     tcase_add_test(tests, this_machine_has_cores_and_memory);
     suite_add_tcase(suite, tests);
     return suite;

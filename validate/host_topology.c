@@ -58,17 +58,30 @@ host_topology_complete(struct host_topology *topology)
         topology->memory_bytes = system_bytes(_SC_PHYS_PAGES) * system_bytes(_SC_PAGESIZE);
 }
 
-bool
-host_topology_find(struct host_topology *topology, struct arena *arena,
-                   struct error_list *errors)
+/* hwloc looks here, and complains on standard error where it is missing. */
+static const char CPU_FOLDER[] = "/sys/devices/system/cpu";
+
+static bool
+ask_hwloc(struct host_topology *topology, struct arena *arena, struct error_list *errors)
 {
     hwloc_topology_t loaded;
-    *topology = (struct host_topology){.processor = "unknown"};
+    if (access(CPU_FOLDER, R_OK) != 0)
+        return true;
     if (hwloc_topology_init(&loaded) != 0)
         return error_add(errors, ERROR_IO, "", "hwloc does not start");
     if (hwloc_topology_load(loaded) == 0)
         *topology = topology_of(loaded, arena);
     hwloc_topology_destroy(loaded);
+    return true;
+}
+
+bool
+host_topology_find(struct host_topology *topology, struct arena *arena,
+                   struct error_list *errors)
+{
+    *topology = (struct host_topology){.processor = "unknown"};
+    if (!ask_hwloc(topology, arena, errors))
+        return false;
     host_topology_complete(topology);
     if (topology->cores < 1 || topology->memory_bytes <= 0)
         return error_add(errors, ERROR_IO, "", "the system tells neither cores nor memory");

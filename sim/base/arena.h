@@ -20,6 +20,10 @@ struct arena *arena_new(const struct arena_policy *policy);
 struct arena *arena_new_beside(const struct arena *arena);
 void arena_free(struct arena *arena);
 
+/* Forgets all that was made in it, and keeps the memory for what comes next: of work that is done
+ * over and over, each time in some megabytes, asking the system for them takes a third. */
+void arena_clear(struct arena *arena);
+
 /* count * size bytes, zeroed, aligned for any type; lives as long as the arena. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
@@ -34,7 +38,7 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacit
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Bytes taken from the system so far. */
+/* Bytes taken from the system so far, those kept by arena_clear included. */
 size_t arena_size_bytes(const struct arena *arena);
 
 #endif

@@ -71,6 +71,50 @@ START_TEST(pieces_do_not_overlap)
 }
 END_TEST
 
+/* Later rounds find the memory of those before, zeroed, and take no more from the system. */
+START_TEST(a_cleared_arena_gives_the_same_memory_again)
+{
+    static const size_t sizes[] = {10, 20000, 1000, 70000, 16384, 30000};
+    struct arena *arena = check_arena_new();
+    size_t size_bytes = 0;
+    for (int round = 0; round < 12; round++) {
+        size_t capacity = 0;
+        unsigned char *grown = NULL;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            unsigned char *bytes = arena_alloc(arena, sizes[i], 1);
+            ck_assert(is_zero(bytes, sizes[i]));
+            memset(bytes, 0xFF, sizes[i]);
+        }
+        for (size_t i = 0; i < 100000; i++) {
+            grown = arena_grow(arena, grown, i, &capacity, 1);
+            ck_assert_uint_eq(grown[i], 0);
+            grown[i] = 0xFF;
+        }
+        if (round == 6) /* what grows finds other blocks than before, for some rounds */
+            size_bytes = arena_size_bytes(arena);
+        arena_clear(arena);
+        ck_assert(round < 6 || arena_size_bytes(arena) == size_bytes);
+    }
+    arena_free(arena);
+}
+END_TEST
+
+/* What is kept does not stand in the way of what fits: 600 kB of the limit of 1 MB are given up. */
+START_TEST(spare_memory_is_given_up_before_memory_ends)
+{
+    struct refusal refusal = {.wanted_bytes = 0};
+    struct arena *arena = limited_arena(&refusal);
+    if (setjmp(refusal.back) == 0) {
+        arena_alloc(arena, 600000, 1);
+        arena_clear(arena);
+        arena_alloc(arena, 900000, 1);
+    }
+    ck_assert_uint_eq(refusal.wanted_bytes, 0);
+    ck_assert_uint_eq(arena_size_bytes(arena), 900000);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(no_bytes_are_given_without_fault)
 {
     struct arena *arena = check_arena_new();
@@ -221,6 +265,8 @@ arena_suite(void)
     TCase *tests = tcase_create("arena");
     tcase_add_test(tests, memory_is_aligned_and_zeroed);
     tcase_add_test(tests, pieces_do_not_overlap);
+    tcase_add_test(tests, a_cleared_arena_gives_the_same_memory_again);
+    tcase_add_test(tests, spare_memory_is_given_up_before_memory_ends);
     tcase_add_test(tests, no_bytes_are_given_without_fault);
     tcase_add_test(tests, growing_arrays_keep_their_items);
     tcase_add_test(tests, an_array_with_room_stays_where_it_is);

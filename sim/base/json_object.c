@@ -287,7 +287,7 @@ is_of_another_kind(const struct json *object, const struct json_object_type *typ
         neutral += is_neutral;
         strange += !is_neutral && !is_known(type, key);
     }
-    return strange > 1 && strange + neutral == object->count;
+    return type->field_count > 0 && strange > 1 && strange + neutral == object->count;
 }
 
 bool

@@ -269,6 +269,19 @@ START_TEST(an_object_of_another_kind_is_one_fault)
 }
 END_TEST
 
+/* Keys that another section names may be none: waits of a device without rates, say. */
+START_TEST(a_type_without_keys_knows_none)
+{
+    static const struct json_object_type none = {.noun = "the operations"};
+    ck_assert(json_read_object(check_json_read(arena, "{}"), &none, NULL, &errors));
+    const struct json *two = check_json_read(arena, "{\"gelu\": 1, \"silu\": 2}");
+    ck_assert(!json_read_object(two, &none, NULL, &errors));
+    ck_assert_str_eq(check_json_faults(arena, &errors),
+                     "a.json:1:2: $.gelu: unknown key 'gelu' of the operations\n"
+                     "a.json:1:13: $.silu: unknown key 'silu' of the operations");
+}
+END_TEST
+
 /* 24 unknown keys and 3 missing ones. */
 START_TEST(faults_past_the_twentieth_are_counted)
 {
@@ -306,6 +319,7 @@ json_object_suite(void)
     tcase_add_test(tests, only_an_object_is_one);
     tcase_add_test(tests, all_faults_are_found_and_the_rest_is_filled);
     tcase_add_test(tests, an_object_of_another_kind_is_one_fault);
+    tcase_add_test(tests, a_type_without_keys_knows_none);
     tcase_add_test(tests, faults_past_the_twentieth_are_counted);
     suite_add_tcase(suite, tests);
     return suite;

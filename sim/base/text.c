@@ -125,17 +125,6 @@ behind_links(struct arena *arena, const char *path)
     return realpath(path, real) ? real : path;
 }
 
-static bool
-write_and_close(int file, const struct text *text)
-{
-    bool is_whole = write_all(file, text->bytes, text->length);
-    int fault = errno;
-    is_whole = close(file) == 0 && is_whole;
-    if (!is_whole && fault)
-        errno = fault;
-    return is_whole;
-}
-
 /* A rename asks only for the folder's permission; the file's own is respected too. */
 static bool
 is_protected(const char *path)
@@ -143,39 +132,95 @@ is_protected(const char *path)
     return access(path, F_OK) == 0 && access(path, W_OK) != 0;
 }
 
+struct text_file {
+    const char *path;   /* as the caller says it */
+    const char *target; /* what is replaced in the end */
+    const char *beside; /* what is written until then; NULL: the target itself, in place */
+    struct arena *arena;
+    int file;
+};
+
 static bool
-write_in_place(const struct text *text, const char *path)
+fail_writing(const struct text_file *file, struct error_list *errors)
 {
-    int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    errno = file < 0 ? errno : 0;
-    return file >= 0 && write_and_close(file, text);
+    return error_add(errors, ERROR_IO, file->path, "cannot be written: %s", strerror(errno));
+}
+
+static int
+open_beside(struct text_file *file)
+{
+    errno = EACCES;
+    if (is_protected(file->path))
+        return -1;
+    file->target = behind_links(file->arena, file->path);
+    file->beside = arena_format(file->arena, "%s.%ld.part", file->target, (long)getpid());
+    return open(file->beside, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+}
+
+struct text_file *
+text_file_open(const char *path, struct arena *arena, struct error_list *errors)
+{
+    struct text_file *file = arena_alloc(arena, 1, sizeof *file);
+    *file = (struct text_file){.path = path, .target = path, .arena = arena};
+    file->file = is_written_in_place(path) ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+                                           : open_beside(file);
+    if (file->file >= 0)
+        return file;
+    fail_writing(file, errors);
+    return NULL;
+}
+
+void
+text_file_drop(struct text_file *file)
+{
+    int fault = errno;
+    if (file->file >= 0)
+        close(file->file);
+    if (file->beside)
+        unlink(file->beside);
+    file->file = -1;
+    errno = fault;
+}
+
+bool
+text_file_append(struct text_file *file, const char *bytes, size_t length,
+                 struct error_list *errors)
+{
+    if (write_all(file->file, bytes, length))
+        return true;
+    text_file_drop(file);
+    return fail_writing(file, errors);
 }
 
 static bool
-write_beside(const struct text *text, const char *path)
+close_as(struct text_file *file, const char *name, struct error_list *errors)
 {
-    const char *beside = arena_format(text->arena, "%s.%ld.part", path, (long)getpid());
-    int file = open(beside, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
-    if (file < 0)
-        return false;
-    errno = 0;
-    if (write_and_close(file, text) && rename(beside, path) == 0)
+    int descriptor = file->file;
+    file->file = -1;
+    if (close(descriptor) == 0 && (!file->beside || rename(file->beside, name) == 0))
         return true;
-    int fault = errno;
-    unlink(beside);
-    errno = fault;
-    return false;
+    text_file_drop(file);
+    return fail_writing(file, errors);
+}
+
+bool
+text_file_finish(struct text_file *file, struct error_list *errors)
+{
+    return close_as(file, file->target, errors);
+}
+
+const char *
+text_file_leave(struct text_file *file, struct error_list *errors)
+{
+    const char *name =
+        file->beside ? arena_format(file->arena, "%s.part", file->target) : file->path;
+    return close_as(file, name, errors) ? name : NULL;
 }
 
 bool
 text_write_file(const struct text *text, const char *path, struct error_list *errors)
 {
-    bool is_done = false;
-    errno = EACCES;
-    if (is_written_in_place(path))
-        is_done = write_in_place(text, path);
-    else if (!is_protected(path))
-        is_done = write_beside(text, behind_links(text->arena, path));
-    return is_done ||
-           error_add(errors, ERROR_IO, path, "cannot be written: %s", strerror(errno));
+    struct text_file *file = text_file_open(path, text->arena, errors);
+    return file && text_file_append(file, text->bytes, text->length, errors) &&
+           text_file_finish(file, errors);
 }

@@ -30,4 +30,19 @@ bool text_read_file(struct text *text, const char *path, size_t limit_bytes,
  * ERROR_IO, leaving nothing behind. */
 bool text_write_file(const struct text *text, const char *path, struct error_list *errors);
 
+/* The same piece by piece, for what is too long to be held: the file takes its name when it is
+ * whole. The path must last as long. */
+struct text_file;
+/* NULL after adding ERROR_IO. */
+struct text_file *text_file_open(const char *path, struct arena *arena,
+                                 struct error_list *errors);
+/* Each false after adding ERROR_IO: then nothing is left behind, and no more calls follow. */
+bool text_file_append(struct text_file *file, const char *bytes, size_t length,
+                      struct error_list *errors);
+bool text_file_finish(struct text_file *file, struct error_list *errors);
+/* What was written so far stays as PATH.part, whose name comes back; NULL as those are false. */
+const char *text_file_leave(struct text_file *file, struct error_list *errors);
+/* Leaves nothing behind. */
+void text_file_drop(struct text_file *file);
+
 #endif

@@ -217,6 +217,35 @@ START_TEST(a_write_that_breaks_off_keeps_the_old_file)
 }
 END_TEST
 
+START_TEST(a_file_written_piece_by_piece_takes_its_name_in_the_end)
+{
+    struct text text = text_new(arena);
+    const char *path = in_folder("pieces");
+    struct text_file *file = text_file_open(path, arena, &errors);
+    ck_assert(text_file_append(file, "one ", 4, &errors));
+    ck_assert(text_file_append(file, "two", 3, &errors));
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert(text_file_finish(file, &errors));
+    ck_assert(text_read_file(&text, path, 100, &errors));
+    ck_assert_str_eq(text.bytes, "one two");
+    unlink(path);
+}
+END_TEST
+
+START_TEST(an_unfinished_file_stays_beside_or_goes)
+{
+    const char *path = in_folder("pieces");
+    struct text_file *file = text_file_open(path, arena, &errors);
+    ck_assert(text_file_append(file, "one", 3, &errors));
+    const char *part = text_file_leave(file, &errors);
+    ck_assert_str_eq(part, in_folder("pieces.part"));
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(unlink(part), 0);
+    text_file_drop(text_file_open(path, arena, &errors));
+    ck_assert_int_eq(errors.count, 0);
+}
+END_TEST
+
 START_TEST(a_symbolic_link_stays_one)
 {
     struct text text = text_of("new"), second = text_of("newer");
@@ -272,6 +301,8 @@ text_suite(void)
     tcase_add_test(tests, what_cannot_be_written_leaves_nothing_behind);
     tcase_add_test(tests, a_full_disk_is_an_io_fault);
     tcase_add_test(tests, a_write_that_breaks_off_keeps_the_old_file);
+    tcase_add_test(tests, a_file_written_piece_by_piece_takes_its_name_in_the_end);
+    tcase_add_test(tests, an_unfinished_file_stays_beside_or_goes);
     tcase_add_test(tests, a_symbolic_link_stays_one);
     tcase_add_test(tests, a_device_is_written_straight);
     suite_add_tcase(suite, tests);

@@ -162,6 +162,13 @@ event_queue_set(struct event_queue *queue, uint32_t item, int64_t at_ps)
 }
 
 int64_t
+event_queue_at_ps(const struct event_queue *queue, uint32_t item)
+{
+    assert(item < queue->item_count && queue->places[item] != ABSENT);
+    return queue->heap[queue->places[item]].at_ps;
+}
+
+int64_t
 event_queue_next_ps(struct event_queue *queue)
 {
     close_root(queue);

@@ -26,6 +26,9 @@ struct event_queue *event_queue_new(struct arena *arena, size_t item_count);
  * popped. */
 void event_queue_set(struct event_queue *queue, uint32_t item, int64_t at_ps);
 
+/* When an item is due that is on the agenda. */
+int64_t event_queue_at_ps(const struct event_queue *queue, uint32_t item);
+
 /* When the next event is due; INT64_MAX when none is left. */
 int64_t event_queue_next_ps(struct event_queue *queue);
 

@@ -301,7 +301,9 @@ attention_traffic(const struct device *device, const struct kernel *kernel)
     double head = (double)attention->batch * (double)attention->head_dim;
     double element_bytes = dtype_bytes(kernel->dtype);
     double q_bytes = head * (double)attention->q_len * heads * element_bytes;
-    double kv_bytes = 2 * head * (double)attention->kv_len * heads / group * element_bytes;
+    double kv_channels = (double)(2 * attention->head_dim - attention->shared_dim);
+    double kv_bytes = (double)attention->batch * kv_channels * (double)attention->kv_len *
+                      heads / group * element_bytes;
     if (kernel->direction == DIRECTION_FORWARD)
         return (struct traffic){q_bytes + kv_bytes, q_bytes, 0, 0};
     double sums_bytes = q_bytes / element_bytes * dtype_bytes(DTYPE_FP32);

@@ -51,6 +51,19 @@ START_TEST(a_causal_mask_skips_tiles)
 }
 END_TEST
 
+/* Two heads' queries and outputs, 2 x 400 x 25; keys and values of one, 50 channels, of which 10
+ * are both: 40 x 400. Two bytes each. */
+START_TEST(values_within_keys_are_read_once)
+{
+    struct device device = plain_device();
+    struct kernel kernel = attention(2, DIRECTION_FORWARD, false);
+    struct kernel_cost cost;
+    kernel.attention.shared_dim = 10;
+    attention_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.hbm_bytes, 2 * (2 * 2 * 400 * 25 + 40 * 400), 1e-12);
+}
+END_TEST
+
 /* One round: the longest walk decides, masked or not. */
 START_TEST(a_causal_mask_never_costs_time)
 {
@@ -278,6 +291,7 @@ attention_cost_suite(void)
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, forward_walks_over_all_keys);
     tcase_add_test(tests, a_causal_mask_skips_tiles);
+    tcase_add_test(tests, values_within_keys_are_read_once);
     tcase_add_test(tests, a_causal_mask_never_costs_time);
     tcase_add_test(tests, backward_forms_five_products);
     tcase_add_test(tests, a_single_query_splits_its_keys);

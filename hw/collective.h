@@ -22,6 +22,10 @@ struct collective {
     /* send_recv between two certain ranks, numbered node by node: nodes is then worked out from
      * them. Equal (as when left 0): between neighbours of a node, or GPUs of one rail. */
     int64_t from, to;
+    /* all_to_all: of the bytes for other nodes, those that cross to them when what goes to several
+     * GPUs of a node crosses once and is copied there (DeepEP); 0: nothing is copied */
+    double crossing_fraction;
+    const char *algorithm; /* by its name, in place of what the library takes; or NULL */
 };
 
 struct collective_cost {
@@ -53,8 +57,8 @@ int64_t collective_rank(const struct cluster *cluster, const struct collective *
 bool collective_place(const struct cluster *cluster, const struct collective *collective,
                       struct rank_placement *out, struct error_list *errors);
 
-/* False as collective_place, or with ERROR_INFEASIBLE: no route between two ranks. One rank alone
- * costs nothing. */
+/* False as collective_place, or with ERROR_INFEASIBLE: no route between two ranks; with ERROR_INPUT
+ * for an algorithm that is none of this collective. One rank alone costs nothing. */
 bool collective_cost(const struct cluster *cluster, const struct collective *collective,
                      struct collective_cost *cost, struct error_list *errors);
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "hw/collective_matrix.h"
 #include "hw/collective_offers.h"
@@ -153,24 +154,87 @@ check_routes(const struct cluster *cluster, const struct collective *collective,
                             collective_rank(cluster, collective, placement->gpus + 1), errors);
 }
 
+/* Between ranks without a common rail. */
+static bool
+crosses_rails(const struct pricing *pricing, const struct rank_placement *placement)
+{
+    return !placement->keeps_rails && pricing->fabric->network_topology == NETWORK_RAILS_ONLY;
+}
+
+/* All-to-alls between several GPUs of each node pass over links to other rails as it is. */
+static void
+pass_rails(const struct pricing *pricing, const struct rank_placement *placement,
+           struct collective_offers *offers)
+{
+    bool is_forwarded = pricing->kind == COLLECTIVE_ALL_TO_ALL && placement->gpus > 1;
+    bool is_across = crosses_rails(pricing, placement) && !is_forwarded;
+    for (int i = 0; i < offers->count && is_across; i++)
+        offers->schedules[i] = schedule_across_rails(offers->schedules[i]);
+}
+
 /* What one protocol may carry. */
 static struct collective_offers
 offers_by(const struct pricing *pricing, const struct fabric_protocol *protocol,
           const struct rank_placement *placement, double bytes)
 {
     const struct fabric *fabric = pricing->fabric;
+    if (pricing->kind == COLLECTIVE_SEND_RECV)
+        return collective_offers_of_send(placement->nodes > 1,
+                                         crosses_rails(pricing, placement), bytes);
     struct collective_offers offers =
-        pricing->kind == COLLECTIVE_SEND_RECV
-            ? collective_offers_of_send(placement->nodes > 1, false, bytes)
-        : placement->nodes == 1 ? collective_offers_in_node(protocol->algorithm, pricing->kind,
-                                                            pricing->shape, bytes)
+        placement->nodes == 1 ? collective_offers_in_node(protocol->algorithm, pricing->kind,
+                                                          pricing->shape, bytes)
         : placement->gpus == 1
             ? collective_offers_on_rail(fabric, pricing->kind, pricing->shape, bytes)
             : collective_offers_on_levels(fabric, pricing->kind, pricing->shape, bytes);
-    bool is_across = !placement->keeps_rails && fabric->network_topology == NETWORK_RAILS_ONLY;
-    for (int i = 0; i < offers.count && is_across; i++)
-        offers.schedules[i] = schedule_across_rails(offers.schedules[i]);
+    pass_rails(pricing, placement, &offers);
     return offers;
+}
+
+/* Names what there is. */
+static bool
+fail_on_algorithm(const struct collective *collective, const struct rank_placement *placement,
+                  const struct collective_offers *any, struct error_list *errors)
+{
+    char names[160] = "none";
+    size_t length = 0;
+    for (int i = 0; i < any->count && length < sizeof names; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s'%s'",
+                                   i > 0 ? ", " : "", any->schedules[i].algorithm);
+    return error_add(
+        errors, ERROR_INPUT, "",
+        "no algorithm '%.40s' of %s between %lld ranks on %lld node%s; there is %s",
+        collective->algorithm, collective_kind_name(collective->kind),
+        (long long)placement->ranks, (long long)placement->nodes,
+        placement->nodes > 1 ? "s" : "", names);
+}
+
+/* By the algorithm that is asked for, as the library runs it where it does. */
+static bool
+named_cost(const struct pricing *pricing, const struct rank_placement *placement,
+           const struct collective *collective, struct collective_cost *cost,
+           struct error_list *errors)
+{
+    const char *name = collective->algorithm;
+    struct collective_choice best = {.is_found = false};
+    struct collective_offers any = collective_offers_of_any(pricing->fabric, pricing->kind,
+                                                            pricing->shape, collective->bytes);
+    for (int i = 0; i < pricing->fabric->protocol_count; i++) {
+        const struct fabric_protocol *protocol = &pricing->fabric->protocols[i];
+        bool is_ruled = protocol->whole_node_bytes_maximum > 0;
+        if (is_ruled && placement->nodes > 1)
+            continue;
+        struct collective_offers known =
+            is_ruled ? offers_by(pricing, protocol, placement, collective->bytes) : any;
+        struct collective_offers named = collective_offers_named(&known, name);
+        if (!is_ruled)
+            pass_rails(pricing, placement, &named);
+        collective_choose(pricing, protocol, &named, collective->bytes, &best);
+    }
+    if (!best.is_found)
+        return fail_on_algorithm(collective, placement, &any, errors);
+    *cost = collective_price(pricing, &best);
+    return true;
 }
 
 static struct collective_cost
@@ -207,6 +271,17 @@ ranks_cost(const struct cluster *cluster, const struct collective *collective,
     if (placement->nodes == 1 && collective->kind != COLLECTIVE_SEND_RECV)
         pricing.own_bytes = cluster->fabric.tunings[collective->kind].own_part_ratio * bytes /
                             pricing.shape.gpus / pricing.shape.links;
+    if (collective->crossing_fraction > 0 && placement->nodes > 1 && placement->gpus > 1) {
+        struct collective_offers offers = {
+            .schedules = {schedule_rail_then_node(pricing.shape, bytes,
+                                                  collective->crossing_fraction)},
+            .count = 1};
+        pass_rails(&pricing, placement, &offers);
+        *cost = cheapest(&pricing, &offers, bytes);
+        return true;
+    }
+    if (collective->algorithm)
+        return named_cost(&pricing, placement, collective, cost, errors);
     *cost = group_cost(&pricing, placement, bytes);
     return true;
 }

@@ -1,155 +1,34 @@
-/* A collective as the flows that it consists of.
- *
- * Members are index = node * g + gpu. Each has a set of flows that it waits for before it
- * sends again: those that it received last. A phase (all pairs of a node, a ring, doubling on
- * a rail) reads these sets and leaves new ones; phases one after the other, in pieces, are
- * pipelines. */
+/* A collective as the flows that it consists of: which phases an algorithm has. */
 #include "hw/collective_flows.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-#include "hw/collective_rings.h"
+#include "hw/collective_phases.h"
 
-/* What a member waits for. */
-struct awaited {
-    uint32_t *flows;
-    size_t count, capacity;
-};
-
-struct flow_writer {
-    const struct cluster *cluster;
-    const struct collective *collective;
-    struct text *csv;
-    int64_t ranks, nodes, gpus;
-    uint32_t next;
-    struct awaited *before; /* by member: before it sends in this phase */
-    struct awaited *after;  /* by member: what it received in it */
-};
-
-static void
-await(struct flow_writer *writer, struct awaited *awaited, uint32_t flow)
+static bool
+is_kind(const struct flow_writer *writer, enum collective_kind kind)
 {
-    awaited->flows = arena_grow(writer->csv->arena, awaited->flows, awaited->count,
-                                &awaited->capacity, sizeof *awaited->flows);
-    awaited->flows[awaited->count++] = flow;
+    return writer->collective->kind == kind;
 }
 
-static uint32_t
-write_flow(struct flow_writer *writer, int64_t from, int64_t to, double bytes,
-           const struct awaited *dependencies)
+/* An all-reduce goes around twice, or through a phase and its mirror. */
+static int64_t
+laps_of(const struct flow_writer *writer)
 {
-    text_format(writer->csv, "%" PRIu32 ",0,%" PRId64 ",%" PRId64 ",%.17g,", writer->next,
-                collective_rank(writer->cluster, writer->collective, from),
-                collective_rank(writer->cluster, writer->collective, to), bytes);
-    for (size_t i = 0; i < dependencies->count; i++)
-        text_format(writer->csv, "%s%" PRIu32, i == 0 ? "" : ";", dependencies->flows[i]);
-    text_append(writer->csv, "\n", 1);
-    return writer->next++;
+    return is_kind(writer, COLLECTIVE_ALL_REDUCE) ? 2 : 1;
 }
 
-/* Straight to the receiver, after all that the sender waits for. */
-static void
-send(struct flow_writer *writer, int64_t from, int64_t to, double bytes)
+static double
+bytes_of(const struct flow_writer *writer)
 {
-    await(writer, &writer->after[to],
-          write_flow(writer, from, to, bytes, &writer->before[from]));
+    return writer->collective->bytes;
 }
 
-static void
-swap_awaited(struct flow_writer *writer)
+/* Each rank's part. */
+static double
+part_of(const struct flow_writer *writer)
 {
-    struct awaited *spent = writer->before;
-    writer->before = writer->after;
-    writer->after = spent;
-    for (int64_t i = 0; i < writer->ranks; i++)
-        writer->after[i].count = 0;
-}
-
-/* Every member to every other of its node. */
-static void
-write_node_pairs(struct flow_writer *writer, double bytes)
-{
-    for (int64_t from = 0; from < writer->ranks; from++)
-        for (int64_t gpu = 0; gpu < writer->gpus; gpu++) {
-            int64_t to = from / writer->gpus * writer->gpus + gpu;
-            if (to != from)
-                send(writer, from, to, bytes);
-        }
-    swap_awaited(writer);
-}
-
-static void
-write_all_pairs(struct flow_writer *writer, double bytes)
-{
-    for (int64_t from = 0; from < writer->ranks; from++)
-        for (int64_t to = 0; to < writer->ranks; to++)
-            if (to != from)
-                send(writer, from, to, bytes);
-    swap_awaited(writer);
-}
-
-static void
-write_matrix(struct flow_writer *writer, const double *matrix)
-{
-    for (int64_t from = 0; from < writer->ranks; from++)
-        for (int64_t to = 0; to < writer->ranks; to++)
-            if (to != from && matrix[from * writer->ranks + to] > 0)
-                send(writer, from, to, matrix[from * writer->ranks + to]);
-    swap_awaited(writer);
-}
-
-/* `steps` times around the members of the order: each passes on what it got in the step
- * before, when its last is sent. The sets of other members are left alone. */
-static void
-write_ring(struct flow_writer *writer, const int64_t *order, int64_t count, double bytes,
-           int64_t steps)
-{
-    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)count, sizeof *last);
-    uint32_t *sends = arena_alloc(writer->csv->arena, (size_t)count, sizeof *sends);
-    for (int64_t step = 0; step < steps; step++) {
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t waits[2] = {last[(i + count - 1) % count], last[i]};
-            struct awaited both = {.flows = waits, .count = 2};
-            sends[i] = write_flow(writer, order[i], order[(i + 1) % count], bytes,
-                                  step == 0 ? &writer->before[order[i]] : &both);
-        }
-        memcpy(last, sends, (size_t)count * sizeof *last);
-    }
-    for (int64_t i = 0; i < count; i++)
-        await(writer, &writer->after[order[(i + 1) % count]], last[i]);
-}
-
-/* A ring on each rail. */
-static void
-write_rail_rings(struct flow_writer *writer, double bytes, int64_t steps)
-{
-    int64_t *order = arena_alloc(writer->csv->arena, (size_t)writer->nodes, sizeof *order);
-    for (int64_t gpu = 0; gpu < writer->gpus; gpu++) {
-        for (int64_t node = 0; node < writer->nodes; node++)
-            order[node] = node * writer->gpus + gpu;
-        write_ring(writer, order, writer->nodes, bytes, steps);
-    }
-    swap_awaited(writer);
-}
-
-/* 1, 2, 4 .. parts to the node that far away: exchanged in pairs, or, where n is no power of two,
- * sent back around, in the last step only those parts that are still missing (Bruck). */
-static void
-write_rail_doubling(struct flow_writer *writer, double bytes)
-{
-    int64_t n = writer->nodes;
-    bool is_power = (n & (n - 1)) == 0;
-    for (int64_t far = 1; far < n; far *= 2) {
-        double parts = (double)(far < n - far ? far : n - far);
-        for (int64_t from = 0; from < writer->ranks; from++) {
-            int64_t node = from / writer->gpus;
-            int64_t to = is_power ? node ^ far : (node + n - far) % n;
-            send(writer, from, to * writer->gpus + from % writer->gpus, bytes * parts);
-        }
-        swap_awaited(writer);
-    }
+    return writer->collective->bytes / (double)writer->ranks;
 }
 
 /* g - 1 of them or twice as many; one where all GPUs have a single port. */
@@ -166,101 +45,115 @@ node_rings(const struct flow_writer *writer)
     return ring;
 }
 
-/* Each ring has its part of the bytes, of which every member passes on as much in a step. */
 static void
-write_rings(struct flow_writer *writer, const struct collective_rings *rings, double bytes,
-            int64_t laps)
+write_along(struct flow_writer *writer, const struct collective_rings *rings)
 {
-    double part = bytes / (double)(rings->count * rings->length);
-    for (int64_t ring = 0; ring < rings->count; ring++)
-        write_ring(writer, rings->members + ring * rings->length, rings->length, part,
-                   laps * (rings->length - 1));
-    swap_awaited(writer);
+    if (is_kind(writer, COLLECTIVE_BROADCAST))
+        phase_ring_chains(writer, rings, bytes_of(writer));
+    else
+        phase_rings(writer, rings, bytes_of(writer), laps_of(writer));
 }
 
-/* From member to member of the order, a piece behind the other. */
 static void
-write_chain(struct flow_writer *writer, const int64_t *order, int64_t count, double bytes)
+write_node_rings(struct flow_writer *writer)
 {
-    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)count, sizeof *last);
-    for (int piece = 0; piece < COLLECTIVE_FLOW_PIECES; piece++)
-        for (int64_t to = 1; to < count; to++) {
-            uint32_t waits[2];
-            struct awaited both = {.flows = waits};
-            if (to > 1)
-                waits[both.count++] = last[to - 1]; /* the same piece, a member before */
-            if (piece > 0)
-                waits[both.count++] = last[to]; /* the piece before */
-            last[to] = write_flow(writer, order[to - 1], order[to],
-                                  bytes / COLLECTIVE_FLOW_PIECES, &both);
-        }
+    struct collective_rings rings = node_rings(writer);
+    write_along(writer, &rings);
 }
 
-/* The first member's bytes, a part along each ring. */
 static void
-write_ring_chains(struct flow_writer *writer, const struct collective_rings *rings,
-                  double bytes)
+write_node_direct(struct flow_writer *writer)
 {
-    int64_t length = rings->length;
-    int64_t *order = arena_alloc(writer->csv->arena, (size_t)length, sizeof *order);
-    for (int64_t ring = 0; ring < rings->count; ring++) {
-        const int64_t *members = rings->members + ring * length;
-        int64_t root = 0;
-        while (members[root] != 0)
-            root++;
-        for (int64_t i = 0; i < length; i++)
-            order[i] = members[(root + i) % length];
-        write_chain(writer, order, length, bytes / (double)rings->count);
-    }
+    for (int64_t lap = 0; lap < laps_of(writer); lap++)
+        phase_pairs(writer, (struct pair_bytes){.in_node = part_of(writer)});
 }
 
-/* The first member's bytes from node to node. */
 static void
-write_rail_chain(struct flow_writer *writer, double bytes)
+write_one_shot(struct flow_writer *writer)
 {
-    int64_t *order = arena_alloc(writer->csv->arena, (size_t)writer->ranks, sizeof *order);
-    for (int64_t i = 0; i < writer->ranks; i++)
-        order[i] = i;
-    write_chain(writer, order, writer->ranks, bytes);
+    phase_pairs(writer, (struct pair_bytes){.in_node = bytes_of(writer)});
 }
 
-/* The first member sends a part to each other, which sends it on to all others, piece by piece. */
 static void
-write_scatter_gather(struct flow_writer *writer, double bytes)
+write_scatter_gather(struct flow_writer *writer)
 {
-    int64_t g = writer->gpus;
-    double part = bytes / (double)(g - 1) / COLLECTIVE_FLOW_PIECES;
-    uint32_t *last = arena_alloc(writer->csv->arena, (size_t)(g * g), sizeof *last);
-    for (int piece = 0; piece < COLLECTIVE_FLOW_PIECES; piece++)
-        for (int64_t by = 1; by < g; by++)
-            for (int64_t i = 1; i < g; i++) { /* its own first, from the first member */
-                int64_t from = i == 1 ? 0 : by, to = i == 1 ? by : (by + i - 2) % (g - 1) + 1;
-                uint32_t waits[2];
-                struct awaited both = {.flows = waits};
-                if (i > 1)
-                    waits[both.count++] = last[by];
-                if (piece > 0)
-                    waits[both.count++] = last[from * g + to];
-                last[from * g + to] = write_flow(writer, from, to, part, &both);
-            }
+    phase_scatter_gather(writer, bytes_of(writer));
 }
 
+static void
+write_node_halving(struct flow_writer *writer)
+{
+    phase_doubling(writer, false, true, part_of(writer));
+    phase_doubling(writer, false, false, part_of(writer));
+}
+
+static void
+write_flat_rings(struct flow_writer *writer)
+{
+    struct collective_rings rings;
+    if (collective_rings_through_nodes(writer->nodes, writer->gpus, &rings, writer->csv->arena))
+        write_along(writer, &rings);
+}
+
+/* What runs on every rail, `bytes` of each rail's own. */
+static void
+write_ring(struct flow_writer *writer, double bytes)
+{
+    phase_rail_rings(writer, bytes / (double)writer->nodes,
+                     laps_of(writer) * (writer->nodes - 1));
+}
+
+static void
+write_doubling(struct flow_writer *writer, double bytes)
+{
+    phase_doubling(writer, true, false, bytes / (double)writer->nodes);
+}
+
+static void
+write_halving(struct flow_writer *writer, double bytes)
+{
+    phase_doubling(writer, true, true, bytes / (double)writer->nodes);
+    phase_doubling(writer, true, false, bytes / (double)writer->nodes);
+}
+
+static void
+write_chain(struct flow_writer *writer, double bytes)
+{
+    phase_rail_chains(writer, bytes);
+}
+
+static void
+write_tree(struct flow_writer *writer, double bytes)
+{
+    struct arena *arena = writer->csv->arena;
+    bool is_broadcast = is_kind(writer, COLLECTIVE_BROADCAST);
+    struct collective_trees trees = is_broadcast
+                                        ? collective_trees_below_first(writer->nodes, arena)
+                                        : collective_trees_over(writer->nodes, arena);
+    if (!is_broadcast)
+        phase_rail_trees(writer, &trees, bytes, true);
+    phase_rail_trees(writer, &trees, bytes, false);
+}
+
+/* Up a chain in each node, between nodes by trees, and down the chain again. */
+static void
+write_trees(struct flow_writer *writer)
+{
+    double bytes = bytes_of(writer) / (double)writer->gpus;
+    phase_node_chains(writer, bytes, true);
+    write_tree(writer, bytes);
+    phase_node_chains(writer, bytes, false);
+}
+
+static void
+write_all_pairs(struct flow_writer *writer)
+{
+    double part = part_of(writer);
+    phase_pairs(writer, (struct pair_bytes){part, part, part});
+}
+
+/* What a phase of each piece leaves, for the same phase of the next piece to wait for. */
 enum level_phase { PHASE_SCATTER, PHASE_RAIL, PHASE_GATHER, LEVEL_PHASES };
-
-/* Every member waits for what it waited for there as well. */
-static void
-await_all(struct flow_writer *writer, struct awaited *awaited, const struct awaited *more)
-{
-    for (int64_t i = 0; i < writer->ranks; i++)
-        for (size_t flow = 0; flow < more[i].count; flow++)
-            await(writer, &awaited[i], more[i].flows[flow]);
-}
-
-static struct awaited *
-nothing_awaited(struct flow_writer *writer)
-{
-    return arena_alloc(writer->csv->arena, (size_t)writer->ranks, sizeof(struct awaited));
-}
 
 static bool
 has_phase(enum collective_kind kind, enum level_phase phase)
@@ -269,142 +162,230 @@ has_phase(enum collective_kind kind, enum level_phase phase)
            (phase == PHASE_GATHER) == (kind == COLLECTIVE_ALL_GATHER);
 }
 
-/* Of one piece; `part` of it is each member's. */
+/* `part`: each member's, of one piece. */
 static void
-write_level_phase(struct flow_writer *writer, enum level_phase phase, double part, bool doubles)
+write_level_phase(struct flow_writer *writer, enum level_phase phase, double part,
+                  void (*write_rail)(struct flow_writer *writer, double bytes))
 {
-    bool is_twice = writer->collective->kind == COLLECTIVE_ALL_REDUCE;
-    if (phase != PHASE_RAIL)
-        write_node_pairs(writer, part * (double)writer->nodes);
-    else if (doubles)
-        write_rail_doubling(writer, part);
+    if (phase == PHASE_RAIL)
+        write_rail(writer, part * (double)writer->nodes);
     else
-        write_rail_rings(writer, part, (is_twice ? 2 : 1) * (writer->nodes - 1));
+        phase_pairs(writer, (struct pair_bytes){.in_node = part * (double)writer->nodes});
 }
 
-/* Scatter in the nodes, a ring or doubling on each rail, gather in the nodes, in pieces: a
- * phase of a piece waits for its phase before and for the same phase of the piece before. */
+/* Scatter in the nodes, `write_rail` on each rail, gather in the nodes, in pieces: a phase
+ * of a piece waits for its phase before and for the same phase of the piece before. */
 static void
-write_levels(struct flow_writer *writer, bool doubles)
+write_levels(struct flow_writer *writer,
+             void (*write_rail)(struct flow_writer *writer, double bytes))
 {
-    enum collective_kind kind = writer->collective->kind;
-    double part = writer->collective->bytes / (double)writer->ranks / COLLECTIVE_FLOW_PIECES;
+    double part = part_of(writer) / (double)writer->pieces;
     struct awaited *ends[LEVEL_PHASES];
     for (int phase = 0; phase < LEVEL_PHASES; phase++)
-        ends[phase] = nothing_awaited(writer);
-    for (int piece = 0; piece < COLLECTIVE_FLOW_PIECES; piece++) {
-        writer->before = nothing_awaited(writer);
+        ends[phase] = flow_writer_nothing(writer);
+    for (int64_t piece = 0; piece < writer->pieces; piece++) {
+        writer->before = flow_writer_nothing(writer);
         for (int phase = 0; phase < LEVEL_PHASES; phase++) {
-            if (!has_phase(kind, (enum level_phase)phase))
+            if (!has_phase(writer->collective->kind, (enum level_phase)phase))
                 continue;
-            await_all(writer, writer->before, ends[phase]);
-            write_level_phase(writer, (enum level_phase)phase, part, doubles);
-            ends[phase] = nothing_awaited(writer);
-            await_all(writer, ends[phase], writer->before);
+            flow_writer_await_all(writer, writer->before, ends[phase]);
+            write_level_phase(writer, (enum level_phase)phase, part, write_rail);
+            ends[phase] = flow_writer_nothing(writer);
+            flow_writer_await_all(writer, ends[phase], writer->before);
         }
     }
 }
 
-static bool
-has_flows(const struct flow_writer *writer, const char *algorithm, struct error_list *errors)
+static void
+write_ring_levels(struct flow_writer *writer)
 {
-    return writer->next > 0 ||
-           error_add(errors, ERROR_INFEASIBLE, "", "no flows of \"%s\"", algorithm);
+    write_levels(writer, write_ring);
 }
 
-static bool
-write_in_node(struct flow_writer *writer, const char *algorithm, struct error_list *errors)
+static void
+write_doubling_levels(struct flow_writer *writer)
 {
-    const struct collective *collective = writer->collective;
-    int64_t laps = collective->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
-    double bytes = collective->bytes;
-    if (strcmp(algorithm, "rings") == 0) {
-        struct collective_rings rings = node_rings(writer);
-        if (collective->kind == COLLECTIVE_BROADCAST)
-            write_ring_chains(writer, &rings, bytes);
-        else
-            write_rings(writer, &rings, bytes, laps);
+    write_levels(writer, write_doubling);
+}
+
+static void
+write_halving_levels(struct flow_writer *writer)
+{
+    write_levels(writer, write_halving);
+}
+
+/* Phases in sequence, since what runs on the rails is in pieces itself. */
+static void
+write_level_sequence(struct flow_writer *writer,
+                     void (*write_rail)(struct flow_writer *writer, double bytes))
+{
+    double bytes = bytes_of(writer) / (double)writer->gpus;
+    if (is_kind(writer, COLLECTIVE_BROADCAST))
+        phase_scatter(writer, bytes);
+    else
+        phase_pairs(writer, (struct pair_bytes){.in_node = bytes});
+    write_rail(writer, bytes);
+    phase_pairs(writer, (struct pair_bytes){.in_node = bytes});
+}
+
+static void
+write_chain_levels(struct flow_writer *writer)
+{
+    write_level_sequence(writer, write_chain);
+}
+
+static void
+write_tree_levels(struct flow_writer *writer)
+{
+    write_level_sequence(writer, write_tree);
+}
+
+static void
+write_rail_ring(struct flow_writer *writer)
+{
+    write_ring(writer, bytes_of(writer));
+}
+
+static void
+write_rail_doubling(struct flow_writer *writer)
+{
+    write_doubling(writer, bytes_of(writer));
+}
+
+static void
+write_rail_halving(struct flow_writer *writer)
+{
+    write_halving(writer, bytes_of(writer));
+}
+
+static void
+write_rail_chain(struct flow_writer *writer)
+{
+    write_chain(writer, bytes_of(writer));
+}
+
+static void
+write_rail_tree(struct flow_writer *writer)
+{
+    write_tree(writer, bytes_of(writer));
+}
+
+/* To the same GPU of each node what all of that node are to get, then on to them. */
+static void
+write_rail_then_node(struct flow_writer *writer)
+{
+    double part = part_of(writer) / (double)writer->pieces, others = (double)writer->nodes - 1;
+    double crossing = writer->collective->crossing_fraction;
+    double rail = part * (double)writer->gpus * (crossing > 0 ? crossing : 1);
+    struct awaited *rail_end = flow_writer_nothing(writer);
+    struct awaited *node_end = flow_writer_nothing(writer);
+    for (int64_t piece = 0; piece < writer->pieces; piece++) {
+        writer->before = flow_writer_nothing(writer);
+        flow_writer_await_all(writer, writer->before, rail_end);
+        phase_pairs(writer, (struct pair_bytes){.in_node = part, .on_rail = rail});
+        rail_end = flow_writer_nothing(writer);
+        flow_writer_await_all(writer, rail_end, writer->before);
+        flow_writer_await_all(writer, writer->before, node_end);
+        phase_pairs(writer, (struct pair_bytes){.in_node = part * others});
+        node_end = flow_writer_nothing(writer);
+        flow_writer_await_all(writer, node_end, writer->before);
     }
-    if (strcmp(algorithm, "scatter + gather") == 0)
-        write_scatter_gather(writer, bytes);
-    if (strcmp(algorithm, "one-shot") == 0)
-        write_node_pairs(writer, bytes);
-    for (int64_t lap = 0; lap < laps && strcmp(algorithm, "direct") == 0; lap++)
-        write_node_pairs(writer, bytes / (double)writer->ranks);
-    return has_flows(writer, algorithm, errors);
+}
+
+/* Of which collectives. */
+enum {
+    REDUCES = 1U << COLLECTIVE_ALL_REDUCE,
+    GATHERS = 1U << COLLECTIVE_ALL_GATHER | 1U << COLLECTIVE_REDUCE_SCATTER,
+    BROADCASTS = 1U << COLLECTIVE_BROADCAST,
+    EXCHANGES = 1U << COLLECTIVE_ALL_TO_ALL,
+};
+
+enum where { IN_NODE, ON_RAIL, ON_LEVELS, BETWEEN_NODES }; /* the last: one of the two before */
+
+static const struct flow_algorithm {
+    const char *name;
+    unsigned kinds;
+    enum where where;
+    void (*write)(struct flow_writer *writer);
+} ALGORITHMS[] = {
+    {"direct", REDUCES | GATHERS | EXCHANGES, IN_NODE, write_node_direct},
+    {"rings", REDUCES | GATHERS | BROADCASTS, IN_NODE, write_node_rings},
+    {"one-shot", REDUCES, IN_NODE, write_one_shot},
+    {"halving + doubling", REDUCES, IN_NODE, write_node_halving},
+    {"scatter + gather", BROADCASTS, IN_NODE, write_scatter_gather},
+    {"rail ring", REDUCES | GATHERS, ON_RAIL, write_rail_ring},
+    {"rail doubling", GATHERS, ON_RAIL, write_rail_doubling},
+    {"rail halving + doubling", REDUCES, ON_RAIL, write_rail_halving},
+    {"rail tree", REDUCES | BROADCASTS, ON_RAIL, write_rail_tree},
+    {"rail chain", BROADCASTS, ON_RAIL, write_rail_chain},
+    {"rail pairs", EXCHANGES, ON_RAIL, write_all_pairs},
+    {"flat rings", REDUCES | GATHERS | BROADCASTS, ON_LEVELS, write_flat_rings},
+    {"trees", REDUCES, ON_LEVELS, write_trees},
+    {"two levels, rail ring", REDUCES | GATHERS, ON_LEVELS, write_ring_levels},
+    {"two levels, rail doubling", GATHERS, ON_LEVELS, write_doubling_levels},
+    {"two levels, rail halving + doubling", REDUCES, ON_LEVELS, write_halving_levels},
+    {"two levels, rail tree", REDUCES | BROADCASTS, ON_LEVELS, write_tree_levels},
+    {"two levels, rail chain", BROADCASTS, ON_LEVELS, write_chain_levels},
+    {"direct", EXCHANGES, BETWEEN_NODES, write_all_pairs},
+    {"forwarded to the rail", EXCHANGES, BETWEEN_NODES, write_all_pairs},
+    {"rail, then node", EXCHANGES, ON_LEVELS, write_rail_then_node},
+};
+
+static bool
+is_meant(const struct flow_algorithm *algorithm, const struct flow_writer *writer)
+{
+    enum where where = writer->nodes == 1 ? IN_NODE : writer->gpus == 1 ? ON_RAIL : ON_LEVELS;
+    bool is_there =
+        algorithm->where == where || (algorithm->where == BETWEEN_NODES && writer->nodes > 1);
+    return is_there && (algorithm->kinds >> writer->collective->kind & 1U) != 0 &&
+           strcmp(algorithm->name, writer->collective->algorithm) == 0;
 }
 
 static bool
-write_flat_rings(struct flow_writer *writer, struct error_list *errors)
+write_group(struct flow_writer *writer, struct error_list *errors)
 {
-    const struct collective *collective = writer->collective;
-    struct collective_rings rings;
-    if (!collective_rings_through_nodes(writer->nodes, writer->gpus, &rings,
-                                        writer->csv->arena))
+    const char *name = writer->collective->algorithm;
+    for (size_t i = 0; i < sizeof ALGORITHMS / sizeof *ALGORITHMS; i++)
+        if (is_meant(&ALGORITHMS[i], writer))
+            ALGORITHMS[i].write(writer);
+    if (writer->next > 0)
+        return true;
+    if (strcmp(name, "flat rings") == 0)
         return error_add(errors, ERROR_INFEASIBLE, "",
                          "no rings at hand through %lld nodes of %lld GPUs that keep to rails",
                          (long long)writer->nodes, (long long)writer->gpus);
-    if (collective->kind == COLLECTIVE_BROADCAST)
-        write_ring_chains(writer, &rings, collective->bytes);
-    else
-        write_rings(writer, &rings, collective->bytes,
-                    collective->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1);
-    return true;
+    return error_add(errors, ERROR_INFEASIBLE, "", "no flows of \"%s\"", name);
 }
 
-/* Whole groups, on rails or through nodes. */
+/* Whether it makes a difference which members are of one node or rail. */
 static bool
-write_across(struct flow_writer *writer, const char *algorithm, struct error_list *errors)
+has_layout(const struct collective *collective)
 {
-    const struct collective *collective = writer->collective;
-    int64_t laps = collective->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
-    double part = collective->bytes / (double)writer->ranks;
-    bool doubles = strstr(algorithm, "doubling") != NULL;
-    bool is_level = strncmp(algorithm, "two levels", strlen("two levels")) == 0;
-    int64_t n = writer->nodes;
-    if (strcmp(algorithm, "flat rings") == 0)
-        return write_flat_rings(writer, errors);
-    if (strcmp(algorithm, "rail ring") == 0)
-        write_rail_rings(writer, part, laps * (n - 1));
-    else if (strcmp(algorithm, "rail doubling") == 0)
-        write_rail_doubling(writer, part);
-    else if (strcmp(algorithm, "rail chain") == 0)
-        write_rail_chain(writer, collective->bytes);
-    else if (is_level && (doubles || strstr(algorithm, "rail ring")))
-        write_levels(writer, doubles);
-    else if (collective->kind == COLLECTIVE_ALL_TO_ALL)
-        write_all_pairs(writer, part);
-    return has_flows(writer, algorithm, errors);
+    bool is_of_pairs = collective->kind == COLLECTIVE_ALL_TO_ALL &&
+                       strcmp(collective->algorithm, "rail, then node") != 0;
+    return !is_of_pairs && collective->kind != COLLECTIVE_SEND_RECV;
 }
 
 bool
 collective_flows_write(const struct cluster *cluster, const struct collective *collective,
-                       const char *algorithm, struct text *csv, struct error_list *errors)
+                       int64_t pieces, struct text *csv, struct error_list *errors)
 {
     struct rank_placement placement;
     if (!collective_place(cluster, collective, &placement, errors))
         return false;
-    if (!placement.keeps_rails)
+    if (!placement.keeps_rails && has_layout(collective))
         return error_add(errors, ERROR_INFEASIBLE, "",
                          "ranks %lld and %lld are different GPUs of their nodes, wanted the "
                          "same ones of each node",
                          (long long)placement.stray_from, (long long)placement.stray_to);
-    struct flow_writer writer = {.cluster = cluster,
-                                 .collective = collective,
-                                 .csv = csv,
-                                 .ranks = placement.ranks,
-                                 .nodes = placement.nodes,
-                                 .gpus = placement.gpus};
-    writer.before = nothing_awaited(&writer);
-    writer.after = nothing_awaited(&writer);
+    struct flow_writer writer = flow_writer_new(cluster, collective, &placement, csv);
+    writer.pieces = pieces;
     text_format(csv, "id,start_s,src,dst,bytes,deps\n");
     if (collective->kind == COLLECTIVE_ALL_TO_ALL_V)
-        write_matrix(&writer, collective->bytes_matrix);
+        phase_matrix(&writer, collective->bytes_matrix);
     else if (collective->kind == COLLECTIVE_SEND_RECV)
-        send(&writer, 0, 1, collective->bytes);
-    else if (placement.nodes == 1)
-        return write_in_node(&writer, algorithm, errors);
+        phase_matrix(&writer, (const double[]){0, collective->bytes, 0, 0});
     else
-        return write_across(&writer, algorithm, errors);
+        return write_group(&writer, errors);
     return true;
 }

@@ -2,6 +2,7 @@
 #include "hw/collective_offers.h"
 
 #include <assert.h>
+#include <string.h>
 
 static void
 offer(struct collective_offers *offers, struct collective_schedule schedule)
@@ -167,4 +168,65 @@ collective_offers_of_send(bool crosses_node, bool crosses_rail, double bytes)
                        .nic_bytes = crosses_node ? bytes : 0,
                    });
     return offers;
+}
+
+static void
+offer_all(struct collective_offers *offers, const struct collective_offers *more)
+{
+    for (int i = 0; i < more->count; i++)
+        offer(offers, more->schedules[i]);
+}
+
+/* What no library at hand does. */
+static void
+offer_textbook(struct collective_offers *offers, enum collective_kind kind,
+               struct ranks_shape shape, double bytes)
+{
+    struct collective_schedule halving = schedule_rail_halving_reduce(shape, bytes);
+    struct collective_schedule direct = schedule_direct_gather(shape, bytes);
+    if (kind == COLLECTIVE_ALL_TO_ALL && shape.nodes > 1 && shape.gpus > 1)
+        offer(offers, schedule_rail_then_node(shape, bytes, 1));
+    if (kind != COLLECTIVE_ALL_REDUCE)
+        return;
+    if (shape.nodes == 1)
+        offer(offers, schedule_node_halving_reduce(shape, bytes));
+    else if (shape.gpus == 1)
+        offer(offers, halving);
+    else
+        offer(offers,
+              schedule_two_levels(schedule_gather_twice(direct),
+                                  schedule_rail_halving_reduce(shape, bytes / shape.gpus),
+                                  "two levels, rail halving + doubling", 3));
+}
+
+struct collective_offers
+collective_offers_of_any(const struct fabric *fabric, enum collective_kind kind,
+                         struct ranks_shape shape, double bytes)
+{
+    struct fabric knowing = *fabric;
+    struct collective_offers offers = {.count = 0}, rings;
+    knowing.gathers_by_doubling = knowing.works_by_levels = knowing.broadcasts_by_tree = true;
+    if (kind == COLLECTIVE_SEND_RECV || kind == COLLECTIVE_ALL_TO_ALL_V)
+        return offers;
+    if (shape.nodes > 1) {
+        offers = shape.gpus > 1 ? collective_offers_on_levels(&knowing, kind, shape, bytes)
+                                : collective_offers_on_rail(&knowing, kind, shape, bytes);
+    } else {
+        offers = collective_offers_in_node(NODE_DIRECT, kind, shape, bytes);
+        rings = collective_offers_in_node(NODE_RINGS, kind, shape, bytes);
+        if (kind != COLLECTIVE_ALL_TO_ALL) /* which has no rings */
+            offer_all(&offers, &rings);
+    }
+    offer_textbook(&offers, kind, shape, bytes);
+    return offers;
+}
+
+struct collective_offers
+collective_offers_named(const struct collective_offers *offers, const char *name)
+{
+    struct collective_offers named = {.count = 0};
+    for (int i = 0; i < offers->count; i++)
+        if (strcmp(offers->schedules[i].algorithm, name) == 0)
+            offer(&named, offers->schedules[i]);
+    return named;
 }

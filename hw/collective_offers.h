@@ -7,11 +7,11 @@
 #include "hw/collective_schedule.h"
 #include "hw/fabric.h"
 
-enum { COLLECTIVE_OFFERS_MAX = 4 };
+enum { COLLECTIVE_OFFERS_MAX = 6 };
 
 struct collective_offers {
     struct collective_schedule schedules[COLLECTIVE_OFFERS_MAX];
-    int count; /* at least 1 */
+    int count; /* at least 1, unless some were left out */
 };
 
 /* Between GPUs of one node. */
@@ -32,5 +32,15 @@ struct collective_offers collective_offers_on_levels(const struct fabric *fabric
 /* From one rank to one other; over the network, between rails that meet in a switch or do not. */
 struct collective_offers collective_offers_of_send(bool crosses_node, bool crosses_rail,
                                                    double bytes);
+
+/* All algorithms for ranks of that shape, whether or not the library knows them: its own, and those
+ * of the textbooks. Of whole groups; none of a send_recv or an all_to_all_v. */
+struct collective_offers collective_offers_of_any(const struct fabric *fabric,
+                                                  enum collective_kind kind,
+                                                  struct ranks_shape shape, double bytes);
+
+/* Only the one of that name; or none. */
+struct collective_offers collective_offers_named(const struct collective_offers *offers,
+                                                 const char *name);
 
 #endif

@@ -137,3 +137,10 @@ collective_rings_through_nodes(int64_t nodes, int64_t gpus, struct collective_ri
     }
     return true;
 }
+
+void
+collective_rings_path(int64_t gpus, int64_t first, int64_t *out)
+{
+    for (int64_t i = 0; i < gpus; i++)
+        out[i] = zigzag(first, i, gpus);
+}

@@ -25,4 +25,8 @@ struct collective_rings collective_rings_in_node(int64_t gpus, struct arena *are
 bool collective_rings_through_nodes(int64_t nodes, int64_t gpus, struct collective_rings *out,
                                     struct arena *arena);
 
+/* A path through all GPUs of a node from one of them on; those of all GPUs pass each directed link
+ * once, or, of an odd number, some of them twice. */
+void collective_rings_path(int64_t gpus, int64_t first, int64_t *out);
+
 #endif

@@ -85,6 +85,24 @@ START_TEST(through_nodes_each_link_lies_on_as_many_rings)
 }
 END_TEST
 
+/* Of an even number: as many paths as GPUs, each link on one of them. */
+START_TEST(paths_from_all_gpus_pass_each_link_once)
+{
+    for (int64_t g = 2; g <= GPUS_MAX; g += 2) {
+        bool is_passed[GPUS_MAX][GPUS_MAX] = {{false}};
+        for (int64_t first = 0; first < g; first++) {
+            int64_t path[GPUS_MAX];
+            collective_rings_path(g, first, path);
+            ck_assert_int_eq(path[0], first);
+            for (int64_t i = 1; i < g; i++) {
+                ck_assert(!is_passed[path[i - 1]][path[i]]);
+                is_passed[path[i - 1]][path[i]] = true;
+            }
+        }
+    }
+}
+END_TEST
+
 Suite *collective_rings_suite(void);
 
 Suite *
@@ -95,6 +113,7 @@ collective_rings_suite(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, in_a_node_each_link_lies_on_as_many_rings);
     tcase_add_test(tests, through_nodes_each_link_lies_on_as_many_rings);
+    tcase_add_test(tests, paths_from_all_gpus_pass_each_link_once);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -39,6 +39,19 @@ schedule_one_shot_reduce(struct ranks_shape shape, double bytes)
     };
 }
 
+/* Scatter by halves, quarters .. and gather the same way back: 2 log2 g steps, each over one link,
+ * the others idle (Rabenseifner's algorithm; Thakur et al., 4.4). */
+struct collective_schedule
+schedule_node_halving_reduce(struct ranks_shape shape, double bytes)
+{
+    return (struct collective_schedule){
+        .algorithm = "halving + doubling",
+        .launches = 1,
+        .link_hops = 2 * ceil(log2(shape.gpus)),
+        .link_bytes = 2 * (shape.gpus - 1) / shape.gpus * bytes,
+    };
+}
+
 /* The root scatters over its links and the peers gather, pipelined: S / L over each link. */
 struct collective_schedule
 schedule_direct_broadcast(struct ranks_shape shape, double bytes)
@@ -94,9 +107,27 @@ schedule_rail_doubling_gather(struct ranks_shape shape, double bytes)
     return doubling;
 }
 
-/* Up and down two trees, each with half of the bytes, where each rank is a leaf of one and has
- * two children in the other: 2 S over each NIC (Sanders, Speck, Traff, Parallel Computing 35
- * (2009)). */
+/* Scattered by halving, gathered by doubling: the bytes of a ring in 2 log2 n steps. */
+struct collective_schedule
+schedule_rail_halving_reduce(struct ranks_shape shape, double bytes)
+{
+    struct collective_schedule halving =
+        schedule_gather_twice(schedule_rail_doubling_gather(shape, bytes));
+    halving.algorithm = "rail halving + doubling";
+    return halving;
+}
+
+/* Over a NIC each way, of two trees up and down with half of the bytes each: who is a leaf of one
+ * has a parent and two children in the other, 2 S (Sanders, Speck, Traff, Parallel Computing 35
+ * (2009)). Of two nodes each is the root of one and the leaf of the other: S, by which a tree goes
+ * beyond what rings get of the NICs (github.com/NVIDIA/nccl-tests issue 196). */
+static double
+tree_nic_bytes(double nodes, double bytes)
+{
+    return nodes > 2 ? 2 * bytes : bytes;
+}
+
+/* Up and down two trees, pipelined (ncclGetDtree of src/graph/trees.cc). */
 struct collective_schedule
 schedule_rail_tree_reduce(struct ranks_shape shape, double bytes)
 {
@@ -104,7 +135,7 @@ schedule_rail_tree_reduce(struct ranks_shape shape, double bytes)
         .algorithm = "rail tree",
         .launches = 1,
         .nic_hops = 2 * ceil(log2(shape.nodes)),
-        .nic_bytes = 2 * bytes,
+        .nic_bytes = tree_nic_bytes(shape.nodes, bytes),
     };
 }
 
@@ -184,7 +215,7 @@ schedule_flat_tree_reduce(struct ranks_shape shape, double bytes)
         .link_hops = 2 * (shape.gpus - 1),
         .nic_hops = 2 * ceil(log2(shape.nodes)),
         .link_bytes = tree_bytes * (shape.gpus - 1) / shape.links,
-        .nic_bytes = tree_bytes,
+        .nic_bytes = tree_nic_bytes(shape.nodes, bytes / shape.gpus),
     };
 }
 
@@ -236,6 +267,19 @@ schedule_forwarded_all_to_all(struct ranks_shape shape, double bytes)
         .nic_bytes = (shape.ranks - shape.gpus) * c,
         .uplinks = UPLINK_PAIRS,
     };
+}
+
+/* To the same GPU of each node what all of that node are to get, and on to them, pipelined: the
+ * own node's part and those of n - 1 others over each link. What goes to several of a node may
+ * cross once (as DeepEP: DeepSeek-V3, arXiv 2412.19437, section 3.2.2). */
+struct collective_schedule
+schedule_rail_then_node(struct ranks_shape shape, double bytes, double crossing_fraction)
+{
+    struct collective_schedule exchange = schedule_forwarded_all_to_all(shape, bytes);
+    exchange.algorithm = "rail, then node";
+    exchange.nic_hops = 1;
+    exchange.nic_bytes *= crossing_fraction;
+    return exchange;
 }
 
 struct collective_schedule

@@ -40,6 +40,7 @@ struct collective_schedule {
 struct collective_schedule schedule_direct_gather(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_ring_gather(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_one_shot_reduce(struct ranks_shape shape, double bytes);
+struct collective_schedule schedule_node_halving_reduce(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_direct_broadcast(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_ring_broadcast(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_direct_all_to_all(struct ranks_shape shape, double bytes);
@@ -48,6 +49,7 @@ struct collective_schedule schedule_direct_all_to_all(struct ranks_shape shape, 
 struct collective_schedule schedule_rail_ring_gather(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_rail_doubling_gather(struct ranks_shape shape,
                                                          double bytes);
+struct collective_schedule schedule_rail_halving_reduce(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_rail_tree_reduce(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_rail_chain_broadcast(struct ranks_shape shape,
                                                          double bytes);
@@ -62,6 +64,9 @@ struct collective_schedule schedule_flat_ring_broadcast(struct ranks_shape shape
 struct collective_schedule schedule_switched_all_to_all(struct ranks_shape shape, double bytes);
 struct collective_schedule schedule_forwarded_all_to_all(struct ranks_shape shape,
                                                          double bytes);
+
+struct collective_schedule schedule_rail_then_node(struct ranks_shape shape, double bytes,
+                                                   double crossing_fraction);
 
 /* Where the ranks of neighbouring nodes have no rail in common: what a NIC sends comes to it over
  * the busiest link of a node as well. */

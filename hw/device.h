@@ -56,7 +56,14 @@ struct device_gemm {
     double hbm_ramp_s; /* until HBM streams at its rate, of a product that moves for longer */
     double store_bytes_per_s;  /* of results, one compute unit */
     double unaligned_fraction; /* what moving a row takes more that begins within a line */
-    double split_s;            /* meeting again after a split of k */
+    /* What loading rows takes more whose distance is a multiple of `crowded_pitch_bytes`: they
+     * meet on few of the channels of memory. 0: all distances are alike. */
+    double crowded_fraction[DTYPE_COUNT];
+    double crowded_pitch_bytes;
+    /* Of a row: what loading takes more for each that a workgroup has to walk down, since
+     * neighbours stray apart and find less of each other's loads in L2. */
+    double stray_per_byte[DTYPE_COUNT];
+    double split_s; /* meeting again after a split of k */
     /* Meeting again after steps of all tiles were dealt out evenly; 0: the library never does. */
     double stream_k_s[DTYPE_COUNT];
     int64_t split_maximum;
@@ -115,7 +122,8 @@ struct device_attention {
 struct device_stream {
     double fixed_s; /* from launch to end with nothing to move */
     double bandwidth_fraction;
-    double row_s;          /* from a row's first load to its last store, without its width */
+    double row_s;          /* from a row's first load to its last store, without its width; of
+                              AdamW a workgroup's chunk, and launches are uneven */
     double element_s;      /* what each element of the row adds to that */
     double wide_element_s; /* the same where a whole workgroup shares the row */
     double lone_fraction;  /* of its rate that a unit reaches with one such workgroup */
@@ -130,6 +138,7 @@ struct device_stream {
 struct device_element_rate {
     const char *op;
     double elements_per_s;
+    double wait_s; /* of a launch: what its threads wait for one element after the other */
 };
 
 struct device {

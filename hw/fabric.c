@@ -136,7 +136,7 @@ static const struct json_field SIGMA_FIELDS[] = {
 /* The sections of the file, each read by its own table. */
 struct sections {
     const char *name;
-    const struct json *node, *network, *protocols, *collectives, *shares, *sigmas;
+    const struct json *node, *network, *protocols, *collectives, *shares, *sigmas, *calibration;
 };
 
 static const struct json_field SECTION_FIELDS[] = {
@@ -148,6 +148,9 @@ static const struct json_field SECTION_FIELDS[] = {
      0, NULL},
     {"shares", JSON_FIELD_VALUE, offsetof(struct sections, shares), 0, 0, 0, NULL},
     {"relative_sigma", JSON_FIELD_VALUE, offsetof(struct sections, sigmas), 0, 0, 0, NULL},
+    /* A record of the fit: for people. */
+    {"calibration", JSON_FIELD_VALUE, offsetof(struct sections, calibration), JSON_OPTIONAL, 0,
+     0, NULL},
 };
 
 struct table {

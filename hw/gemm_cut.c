@@ -152,13 +152,28 @@ work_flop(const struct setting *setting)
  * architecture white paper). */
 static const double LINE_BYTES = 128;
 
-/* What moving rows takes for the distance between them: one that does not begin with a line
+static bool
+is_multiple(double value, double of)
+{
+    return fmod(value, of) == 0;
+}
+
+/* What storing rows takes for the distance between them: one that does not begin with a line
  * touches one more. */
 static double
 pitch_ratio(const struct device_gemm *gemm, double pitch_bytes)
 {
-    bool is_aligned = pitch_bytes == 0 || fmod(pitch_bytes, LINE_BYTES) == 0;
-    return is_aligned ? 1 : 1 + gemm->unaligned_fraction;
+    return is_multiple(pitch_bytes, LINE_BYTES) ? 1 : 1 + gemm->unaligned_fraction;
+}
+
+/* The same of loading, for which rows may lie on too few of the channels of memory. */
+static double
+load_pitch_ratio(const struct device_gemm *gemm, enum dtype dtype, double pitch_bytes)
+{
+    double crowded_fraction = gemm->crowded_fraction[dtype];
+    bool is_crowded = crowded_fraction > 0 && pitch_bytes > 0 &&
+                      is_multiple(pitch_bytes, gemm->crowded_pitch_bytes);
+    return is_crowded ? 1 + crowded_fraction : pitch_ratio(gemm, pitch_bytes);
 }
 
 static const struct device_tiles *
@@ -182,9 +197,13 @@ setting_of(const struct device *device, const struct gemm_work *work)
     double share = work->rate_fraction;
     setting.boost_s_per_flop = setting.units / (gemm->boost_flop_per_s[work->dtype] * share);
     setting.power_s = work_flop(&setting) / (gemm->sustained_flop_per_s[work->dtype] * share);
-    double load_s_per_byte = setting.units / memory->l2_bytes_per_s;
-    setting.a_s_per_byte = load_s_per_byte * pitch_ratio(gemm, work->a_pitch_bytes);
-    setting.b_s_per_byte = load_s_per_byte * pitch_ratio(gemm, work->b_pitch_bytes);
+    double walk_bytes = work->k * setting.element_bytes;
+    double load_s_per_byte = setting.units / memory->l2_bytes_per_s *
+                             (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
+    setting.a_s_per_byte =
+        load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->a_pitch_bytes);
+    setting.b_s_per_byte =
+        load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->b_pitch_bytes);
     setting.store_s_per_byte = pitch_ratio(gemm, work->c_pitch_bytes) / gemm->store_bytes_per_s;
     setting.step_s = gemm->step_s[work->dtype];
     setting.tiles = tiles_of(gemm, work);

@@ -75,6 +75,8 @@ struct attention {
     bool is_causal;
     const char *implementation; /* NULL: the device's default */
     int64_t window; /* keys that a query sees at most, itself the last; 0: no window; causal */
+    int64_t shared_dim; /* of a key's channels, those that are the value as well and so are read
+                           once (latent attention's cache); 0 in lists */
 };
 
 struct elementwise {

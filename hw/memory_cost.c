@@ -46,7 +46,7 @@ stream_bound(const struct memory_parts *parts, double work_s)
 {
     if (parts->fixed_s > work_s)
         return BOUND_LAUNCH;
-    if (parts->rows_s > fmax(parts->moving_s, parts->element_s))
+    if (fmax(parts->rows_s, parts->row_s) > fmax(parts->moving_s, parts->element_s))
         return BOUND_LATENCY;
     if (parts->element_s > parts->moving_s)
         return BOUND_COMPUTE;
@@ -109,16 +109,14 @@ memory_kernel_cost(const struct device *device, const struct kernel *kernel, dou
     memory_parts_cost(device, stream, &parts, cost);
 }
 
-/* Seconds of the vector units for an operation that the device file has a rate for. */
-static double
-operation_s(const struct device *device, const struct elementwise *elementwise)
+/* What the device file says of an operation's vector work, NULL if nothing. */
+static const struct device_element_rate *
+operation_rate(const struct device *device, const struct elementwise *elementwise)
 {
-    for (int64_t i = 0; elementwise->op && i < device->element_rate_count; i++) {
-        const struct device_element_rate *rate = &device->element_rates[i];
-        if (strcmp(rate->op, elementwise->op) == 0)
-            return (double)elementwise->elements / rate->elements_per_s;
-    }
-    return 0;
+    for (int64_t i = 0; elementwise->op && i < device->element_rate_count; i++)
+        if (strcmp(device->element_rates[i].op, elementwise->op) == 0)
+            return &device->element_rates[i];
+    return NULL;
 }
 
 /* Each launch moves its part of the bytes; none: the bytes join another kernel's. */
@@ -130,11 +128,12 @@ elementwise_cost(const struct device *device, const struct elementwise *elementw
     double launches = (double)elementwise->launches, count = fmax(1, launches);
     struct memory_parts parts = memory_parts_of(device, stream, elementwise->read_bytes / count,
                                                 elementwise->write_bytes / count);
-    parts.fixed_s = launches * stream->fixed_s;
+    const struct device_element_rate *rate = operation_rate(device, elementwise);
+    parts.fixed_s = launches * (stream->fixed_s + (rate ? rate->wait_s : 0));
     parts.moving_s *= count;
     parts.read_bytes *= count;
     parts.write_bytes *= count;
-    parts.element_s = operation_s(device, elementwise);
+    parts.element_s = rate ? (double)elementwise->elements / rate->elements_per_s : 0;
     memory_parts_cost(device, stream, &parts, cost);
 }
 
@@ -173,15 +172,45 @@ scattered_cost(const struct device *device, const struct kernel *kernel,
     memory_parts_cost(device, stream, &parts, cost);
 }
 
+/* PyTorch's multi-tensor kernels give each workgroup 65,536 elements, and a launch at most 320
+ * workgroups (ATen/native/cuda/MultiTensorApply.cuh, kChunkSize and depth_to_max_blocks). With more
+ * of them than units some units have one more than others, and the launch takes as long as those:
+ * on 132 units 320 workgroups take what 396 would, 256 what 264 would. */
+static const double CHUNK_ELEMENTS = 65536;
+static const double LAUNCH_CHUNKS = 320;
+
+/* The chunks that would take as long as these of one launch do, were all units as busy. */
+static double
+even_chunks(double units, double chunks)
+{
+    return chunks > units ? ceil(chunks / units) * units : chunks;
+}
+
+/* How much longer the launches take than chunks that are spread evenly. */
+static double
+multi_tensor_unevenness(int64_t units, double elements)
+{
+    double chunks = ceil(elements / CHUNK_ELEMENTS), full = floor(chunks / LAUNCH_CHUNKS);
+    double even = full * even_chunks((double)units, LAUNCH_CHUNKS) +
+                  even_chunks((double)units, chunks - full * LAUNCH_CHUNKS);
+    return chunks > 0 ? even / chunks : 1;
+}
+
 /* AdamW on fp32 masters: reads gradient, master and two moments, writes master and moments,
  * each 4 bytes: 28 a parameter; a parameter kept in a narrower type is written too
  * (bf16: 30). */
 static void
 adamw_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
+    const struct device_stream *stream = &device->streams[KERNEL_ADAMW][DIRECTION_FORWARD];
     double parameters = (double)kernel->adamw.parameters;
     double copy_bytes = dtype_bytes(kernel->dtype) < 4 ? dtype_bytes(kernel->dtype) : 0;
-    memory_kernel_cost(device, kernel, 16 * parameters, (12 + copy_bytes) * parameters, cost);
+    struct memory_parts parts =
+        memory_parts_of(device, stream, 16 * parameters, (12 + copy_bytes) * parameters);
+    parts.row_s = stream->row_s;
+    if (stream->row_s > 0)
+        parts.moving_s *= multi_tensor_unevenness(device->compute_units, parameters);
+    memory_parts_cost(device, stream, &parts, cost);
 }
 
 /* Within HBM: a read and a write. To or from the host: the bytes over the host's link. */

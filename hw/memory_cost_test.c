@@ -90,10 +90,12 @@ START_TEST(each_launch_moves_its_part)
                                             .write_bytes = 4000,
                                             .launches = 2}};
     CHECK_NEAR(price(&device, &kernel).seconds_s, 14e-6, 1e-12);
-    device.element_rates[0] = (struct device_element_rate){"add", 1e8};
+    device.element_rates[0] = (struct device_element_rate){"add", 1e8, 0};
     device.element_rate_count = 1;
     CHECK_NEAR(price(&device, &kernel).seconds_s, 22e-6, 1e-12); /* 2,000 / 1e8 = 20 us */
     ck_assert_int_eq(price(&device, &kernel).bound, BOUND_COMPUTE);
+    device.element_rates[0].wait_s = 3e-6; /* of each of the two launches */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 28e-6, 1e-12);
 }
 END_TEST
 
@@ -126,7 +128,7 @@ START_TEST(a_stream_holds_the_units_that_draw_or_compute)
     device.memory.unit_bytes_per_s = 5e8;
     CHECK_NEAR(price(&device, &kernel).compute_fraction, 0.4, 1e-12);
     CHECK_NEAR(price(&device, &kernel).hbm_fraction, 0.8, 1e-12);
-    device.element_rates[0] = (struct device_element_rate){"sum", 4e8};
+    device.element_rates[0] = (struct device_element_rate){"sum", 4e8, 0};
     device.element_rate_count = 1;
     CHECK_NEAR(price(&device, &kernel).compute_fraction, 0.5, 1e-12);
     CHECK_NEAR(price(&device, &kernel).seconds_s, 5e-6, 1e-12);
@@ -185,6 +187,24 @@ START_TEST(adamw_moves_30_bytes_a_bf16_parameter)
     CHECK_NEAR(price(&device, &kernel).hbm_bytes, 30000, 1e-12);
     kernel.dtype = DTYPE_FP32;
     CHECK_NEAR(price(&device, &kernel).hbm_bytes, 28000, 1e-12);
+}
+END_TEST
+
+/* 320 chunks of 65,536 on 132 units: some units have three, so they take what 396 would; 384 are a
+ * launch of 320 and one of 64, on a unit each: what 460 would. One chunk takes its 18 ms. */
+START_TEST(launches_of_adamw_wait_for_the_unit_with_most_chunks)
+{
+    struct device device = slow_device();
+    struct kernel kernel = {
+        .kind = KERNEL_ADAMW, .dtype = DTYPE_FP32, .adamw = {.parameters = 320 * 65536}};
+    device.compute_units = 132;
+    double even_s = price(&device, &kernel).seconds_s - 1e-6;
+    device.streams[KERNEL_ADAMW][DIRECTION_FORWARD].row_s = 18e-3;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + even_s * 396 / 320, 1e-9);
+    kernel.adamw.parameters = 384 * 65536;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + even_s * 460 / 320, 1e-9);
+    kernel.adamw.parameters = 1;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 18e-3, 1e-9);
 }
 END_TEST
 
@@ -273,6 +293,7 @@ memory_cost_suite(void)
     tcase_add_test(tests, atomics_take_element_by_element);
     tcase_add_test(tests, few_rows_are_added_one_by_one);
     tcase_add_test(tests, adamw_moves_30_bytes_a_bf16_parameter);
+    tcase_add_test(tests, launches_of_adamw_wait_for_the_unit_with_most_chunks);
     tcase_add_test(tests, a_lone_call_waits_for_the_host);
     tcase_add_test(tests, a_device_twice_as_quick_takes_half_as_long);
     tcase_add_test(tests, more_rows_take_no_less);

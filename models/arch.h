@@ -56,6 +56,7 @@ struct arch {
     int64_t expert_ffn;   /* width after the gate; the gate-and-up product is twice this */
     int64_t shared_ffn;   /* of the experts that every token visits, together; 0: none */
     int64_t dense_ffn;    /* of a dense layer, after the gate */
+    bool is_ffn_plain;    /* dense layers have no gate: one product up, GELU, one down */
     int64_t dense_layers; /* with experts: the first so many layers have none */
     enum router_kind router;
     int64_t router_hidden;   /* ROUTER_MLP */

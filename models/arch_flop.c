@@ -68,6 +68,13 @@ gated_terms(const struct arch *arch, int64_t width)
     return (double)GATED_PRODUCTS * (double)arch->hidden * (double)width;
 }
 
+/* Gate, up and down; or up and down. */
+static double
+dense_terms(const struct arch *arch)
+{
+    return gated_terms(arch, arch->dense_ffn) * (arch->is_ffn_plain ? 2.0 / 3 : 1);
+}
+
 /* How many keys a query meets, the mean over a sequence of s: s / 2 under a causal mask (the
  * convention; exactly (s + 1) / 2). With a window of w < s, the first w queries meet w / 2 and
  * the others w: (w^2 / 2 + (s - w) w) / s = w - w^2 / (2 s). */
@@ -100,12 +107,11 @@ static double
 prediction_terms(const struct arch *arch, double keys)
 {
     double hidden = (double)arch->hidden;
-    int64_t width = arch->experts > 0
-                        ? arch->experts_per_token * arch->expert_ffn + arch->shared_ffn
-                        : arch->dense_ffn;
+    int64_t width = arch->experts_per_token * arch->expert_ffn + arch->shared_ffn;
+    double ffn = arch->experts > 0 ? gated_terms(arch, width) : dense_terms(arch);
     return 2 * hidden * hidden + projection_terms(arch) + convolution_terms(arch) +
-           keys * attention_terms_per_key(arch) + router_terms(arch) +
-           gated_terms(arch, width) + hidden * (double)arch->vocab;
+           keys * attention_terms_per_key(arch) + router_terms(arch) + ffn +
+           hidden * (double)arch->vocab;
 }
 
 struct token_flop
@@ -116,7 +122,7 @@ arch_flop(const struct arch *arch, int64_t sequence_tokens)
     double dense_layers = arch->experts > 0 ? layers - expert_layers : 0;
     double routed = arch->experts > 0 ? expert_layers * (double)arch->experts_per_token *
                                             gated_terms(arch, arch->expert_ffn)
-                                      : layers * gated_terms(arch, arch->dense_ffn);
+                                      : layers * dense_terms(arch);
     double full_mask = layers * full * attention_terms_per_key(arch) +
                        modules * full / 2 * attention_terms_per_key(arch);
     struct token_flop flop = {
@@ -127,8 +133,7 @@ arch_flop(const struct arch *arch, int64_t sequence_tokens)
         .experts = FLOP_PER_MULTIPLY_ADD * routed,
         .shared_experts =
             FLOP_PER_MULTIPLY_ADD * expert_layers * gated_terms(arch, arch->shared_ffn),
-        .dense_layers =
-            FLOP_PER_MULTIPLY_ADD * dense_layers * gated_terms(arch, arch->dense_ffn),
+        .dense_layers = FLOP_PER_MULTIPLY_ADD * dense_layers * dense_terms(arch),
         .head = FLOP_PER_MULTIPLY_ADD * (double)arch->hidden * (double)arch->vocab,
         .prediction = FLOP_PER_MULTIPLY_ADD * modules * prediction_terms(arch, full / 2),
     };

@@ -94,6 +94,7 @@ static const struct json_field FIELDS[] = {
     SWITCH(has_attention_bias),
     SWITCH(has_attention_sinks),
     SWITCH(has_ffn_bias),
+    SWITCH(is_ffn_plain),
     SWITCH(has_router_bias),
 };
 enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
@@ -273,6 +274,9 @@ check_feed_forward(const struct json *config, const struct arch *arch,
         require(config, "dense_ffn", arch->dense_ffn, errors);
     if (arch->experts == 0)
         return;
+    if (arch->is_ffn_plain)
+        json_fail(place_of(config, "is_ffn_plain"), errors,
+                  "is true, but the model has experts, which have a gate");
     require(config, "experts_per_token", arch->experts_per_token, errors);
     require(config, "expert_ffn", arch->expert_ffn, errors);
     if (arch->router == ROUTER_MLP)

@@ -1,52 +1,35 @@
 /* Do closed forms and flows agree? Each formula of a collective against the flows that it
  * consists of, shared max-min fair by the engine. */
-#include "hw/collective_flows.h"
+#include "models/check_collective_flows.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "models/flow_times.h"
-#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
 static const double EXACT = 1e-9;
 
-static struct arena *arena;
-static struct error_list errors;
-static struct cluster *ideal; /* 16 nodes of 8: 48e9 bytes/s a link, 50e9 a NIC, no latency */
+static struct ideal_wires wires;
+static struct cluster *ideal;
 
 static void
 setup(void)
 {
-    arena = check_arena_new();
-    errors = (struct error_list){0};
-    const struct json *object =
-        json_read_file(arena, "configs/clusters/reference-rails-16.json", &errors);
-    ideal = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert(ideal != NULL);
+    ideal_wires_setup(&wires);
+    ideal = wires.cluster;
 }
 
 static void
 teardown(void)
 {
-    arena_free(arena);
+    arena_free(wires.arena);
 }
 
 static double
 flows_by_seed_s(const struct collective *collective, const char *algorithm, uint64_t seed)
 {
-    struct text csv = text_new(arena);
-    ck_assert_msg(collective_flows_write(ideal, collective, algorithm, &csv, &errors), "%s",
-                  errors.items[0].what);
-    const struct flow_list *list =
-        flow_list_read("flows.csv", &csv, cluster_gpus(ideal), arena, &errors);
-    ck_assert_msg(list != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct flow_times *times = flow_times_find(list, ideal, seed, arena, &errors);
-    ck_assert_msg(times != NULL, "%s", errors.items[0].what);
-    double last_s = 0;
-    for (size_t i = 0; i < list->count; i++)
-        last_s = fmax(last_s, times->finish_s[i]);
-    return last_s;
+    struct collective named = *collective;
+    named.algorithm = algorithm;
+    return ideal_flows_by_seed_s(&wires, &named, seed);
 }
 
 static double
@@ -58,10 +41,7 @@ flows_s(const struct collective *collective, const char *algorithm)
 static struct collective_cost
 cost_of(const struct collective *collective)
 {
-    struct collective_cost cost;
-    ck_assert_msg(collective_cost(ideal, collective, &cost, &errors), "%s",
-                  errors.items[0].what);
-    return cost;
+    return ideal_cost(&wires, collective);
 }
 
 /* By the algorithm that the price names. */
@@ -220,6 +200,24 @@ START_TEST(from_everyone_to_everyone)
 }
 END_TEST
 
+/* Ranks that have no rail in common, two of one node with three of another: as forwarded as any. */
+START_TEST(between_ranks_that_keep_to_no_rail)
+{
+    static const int64_t lists[][5] = {{0, 9}, {0, 1, 2, 9, 10}};
+    static const int64_t sizes[] = {2, 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct collective all = {.kind = COLLECTIVE_ALL_TO_ALL,
+                                 .group = {.size = sizes[i], .list = lists[i]},
+                                 .bytes = 1e9};
+        struct collective_cost cost = cost_of(&all);
+        CHECK_NEAR(flows_s(&all, cost.algorithm), cost.transfer_s, EXACT);
+        all.kind = COLLECTIVE_SEND_RECV;
+        if (sizes[i] == 2)
+            CHECK_NEAR(flows_s(&all, "forwarded to the rail"), cost_of(&all).transfer_s, EXACT);
+    }
+}
+END_TEST
+
 /* GPUs on a switch have one port each, which what is forwarded passes as well. */
 START_TEST(through_the_ports_of_a_switch)
 {
@@ -297,16 +295,36 @@ START_TEST(unequal_pairs_take_about_their_busiest_wire)
 }
 END_TEST
 
+/* In one node each pair has its link: the largest says it all. */
+START_TEST(unequal_pairs_of_a_node_take_their_largest)
+{
+    static double matrix[8 * 8];
+    for (int i = 0; i < 8 * 8; i++)
+        matrix[i] = i % 9 == 0 ? 0 : 1e6 * (double)(i * i % 37);
+    struct collective pairs = {.kind = COLLECTIVE_ALL_TO_ALL_V,
+                               .ranks = 8,
+                               .nodes = 1,
+                               .bytes = 1,
+                               .bytes_matrix = matrix};
+    CHECK_NEAR(cost_of(&pairs).transfer_s, 36e6 / 48e9, EXACT);
+    CHECK_NEAR(flows_s(&pairs, "direct"), 36e6 / 48e9, EXACT);
+}
+END_TEST
+
 START_TEST(what_is_not_made_of_such_flows_is_refused)
 {
-    struct collective reduce = {
-        .kind = COLLECTIVE_ALL_REDUCE, .ranks = 18, .nodes = 3, .bytes = 1e9};
-    struct text csv = text_new(arena);
-    ck_assert(!collective_flows_write(ideal, &reduce, "flat rings", &csv, &errors));
-    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "3 nodes of 6"));
-    errors = (struct error_list){0};
-    ck_assert(!collective_flows_write(ideal, &reduce, "trees", &csv, &errors));
-    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "\"trees\""));
+    struct collective reduce = {.kind = COLLECTIVE_ALL_REDUCE,
+                                .ranks = 18,
+                                .nodes = 3,
+                                .bytes = 1e9,
+                                .algorithm = "flat rings"};
+    struct text csv = text_new(wires.arena);
+    ck_assert(!collective_flows_write(ideal, &reduce, 1, &csv, &wires.errors));
+    ck_assert_ptr_nonnull(strstr(wires.errors.items[0].what, "3 nodes of 6"));
+    wires.errors = (struct error_list){0};
+    reduce.algorithm = "rail ring";
+    ck_assert(!collective_flows_write(ideal, &reduce, 1, &csv, &wires.errors));
+    ck_assert_ptr_nonnull(strstr(wires.errors.items[0].what, "\"rail ring\""));
 }
 END_TEST
 
@@ -328,10 +346,12 @@ collective_flows_suite(void)
     tcase_add_test(tests, around_all_ranks);
     tcase_add_test(tests, level_by_level);
     tcase_add_test(tests, from_everyone_to_everyone);
+    tcase_add_test(tests, between_ranks_that_keep_to_no_rail);
     tcase_add_test(tests, through_the_ports_of_a_switch);
     tcase_add_test(tests, up_to_the_spines);
     tcase_add_test(tests, over_paths_that_are_drawn);
     tcase_add_test(tests, unequal_pairs_take_about_their_busiest_wire);
+    tcase_add_test(tests, unequal_pairs_of_a_node_take_their_largest);
     tcase_add_test(tests, what_is_not_made_of_such_flows_is_refused);
     suite_add_tcase(suite, tests);
     return suite;

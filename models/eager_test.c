@@ -45,7 +45,7 @@ static const struct wanted WANTED[] = {
     {"aten::silu_backward", KERNEL_ELEMENTWISE, {"silu_backward_strided"}, BACKWARD, 16, 4},
     {"CUDAFunctor_add", KERNEL_ELEMENTWISE, {"add", "accumulate"}, BOTH, 198, 43},
     {"aten::cat", KERNEL_ELEMENTWISE, {"cat"}, BACKWARD, 32, 8},
-    {"aten::copy_", KERNEL_ELEMENTWISE, {"copy", "cast"}, BOTH, 88 - 4, 4 - 2},
+    {"aten::copy_", KERNEL_ELEMENTWISE, {"copy", "cast", "narrow"}, BOTH, 88 - 4, 4 - 2},
     {"aten::fill_", KERNEL_ELEMENTWISE, {"fill"}, BOTH, 104 - 2 - 32, 4 - 1},
     /* 64 - 32, and the embedding's backward, which has a kernel of its own */
     {"indexFuncLargeIndex", KERNEL_SCATTER_ADD, {NULL}, BOTH, 64 - 32 + 2, 1},

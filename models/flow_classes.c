@@ -112,9 +112,13 @@ static void
 colour_first(struct refinement *refinement)
 {
     const struct flow *flows = refinement->list->flows;
-    for (size_t i = 0; i < refinement->list->count; i++)
-        refinement->flow_colours[i] =
+    const double *delays_s = refinement->paths->delays_s;
+    for (size_t i = 0; i < refinement->list->count; i++) {
+        uint64_t colour =
             hash_mixed(hash_mixed(bits_of(flows[i].bytes)) * 3 + bits_of(flows[i].start_s));
+        refinement->flow_colours[i] =
+            delays_s ? hash_mixed(colour * 3 + bits_of(delays_s[i])) : colour;
+    }
     for (size_t i = 0; i < refinement->paths->link_count; i++)
         refinement->link_colours[i] = hash_mixed(bits_of(refinement->paths->bytes_per_s[i]));
 }

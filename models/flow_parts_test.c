@@ -52,7 +52,8 @@ find_parts(void)
     const struct flow_list *list =
         flow_list_read("a.csv", &rows, cluster_gpus(&cluster), arena, &errors);
     ck_assert_msg(list != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct flow_paths *paths = flow_paths_find(list, &cluster, 1, arena, &errors);
+    const struct flow_paths *paths = flow_paths_find(
+        list, &(struct flow_wires){.cluster = &cluster, .seed = 1}, arena, &errors);
     ck_assert_ptr_nonnull(paths);
     return flow_parts_find(list, paths, flow_classes_find(list, paths, arena), arena);
 }

@@ -77,13 +77,15 @@ add_flow(struct tracks *tracks, struct numbering *numbering, const struct cluste
 
 static bool
 fill_tracks(struct tracks *tracks, struct numbering *numbering, const struct flow_list *list,
-            const struct cluster *cluster, uint64_t seed, struct error_list *errors)
+            const struct flow_wires *wires, struct error_list *errors)
 {
+    const struct cluster *cluster = wires->cluster;
     bool is_right = true;
     for (size_t i = 0; i < list->count && errors->count < ERROR_LIST_MAX; i++) {
         const struct flow *flow = &list->flows[i];
         tracks->begins[i] = (uint32_t)tracks->count;
-        if (add_flow(tracks, numbering, cluster, flow, hash_mixed(seed ^ hash_mixed(i + 1))))
+        if (add_flow(tracks, numbering, cluster, flow,
+                     hash_mixed(wires->seed ^ hash_mixed(i + 1))))
             continue;
         is_right = error_add(errors, ERROR_INFEASIBLE,
                              flow_list_where(list, i, numbering->arena), "no route: %s",
@@ -93,8 +95,31 @@ fill_tracks(struct tracks *tracks, struct numbering *numbering, const struct flo
     return is_right;
 }
 
+/* A link to the GPU of the right rail and then the network are a hop each. */
+static double
+delay_s(const struct flow_wires *wires, const struct flow *flow)
+{
+    uint32_t g = (uint32_t)wires->cluster->gpus_per_node;
+    if (flow->from / g == flow->to / g)
+        return wires->link_hop_s;
+    bool is_forwarded = flow->from % g != flow->to % g &&
+                        wires->cluster->fabric.network_topology == NETWORK_RAILS_ONLY;
+    return wires->nic_hop_s + (is_forwarded ? wires->link_hop_s : 0);
+}
+
+static const double *
+find_delays(const struct flow_list *list, const struct flow_wires *wires, struct arena *arena)
+{
+    if (wires->link_hop_s == 0 && wires->nic_hop_s == 0)
+        return NULL;
+    double *delays_s = arena_alloc(arena, list->count, sizeof *delays_s);
+    for (size_t i = 0; i < list->count; i++)
+        delays_s[i] = delay_s(wires, &list->flows[i]);
+    return delays_s;
+}
+
 struct flow_paths *
-flow_paths_find(const struct flow_list *list, const struct cluster *cluster, uint64_t seed,
+flow_paths_find(const struct flow_list *list, const struct flow_wires *wires,
                 struct arena *arena, struct error_list *errors)
 {
     enum { FIRST_TABLE = 64 };
@@ -102,17 +127,18 @@ flow_paths_find(const struct flow_list *list, const struct cluster *cluster, uin
     struct tracks tracks = {0};
     make_table(&numbering, FIRST_TABLE);
     tracks.begins = arena_alloc(arena, list->count + 1, sizeof *tracks.begins);
-    if (!fill_tracks(&tracks, &numbering, list, cluster, seed, errors))
+    if (!fill_tracks(&tracks, &numbering, list, wires, errors))
         return NULL;
     double *bytes_per_s = arena_alloc(arena, numbering.count, sizeof *bytes_per_s);
     uint32_t *flow_counts = arena_alloc(arena, numbering.count, sizeof *flow_counts);
     for (size_t i = 0; i < numbering.count; i++)
-        bytes_per_s[i] = route_link_bytes_per_s(cluster, numbering.links[i]);
+        bytes_per_s[i] = route_link_bytes_per_s(wires->cluster, numbering.links[i]);
     for (size_t i = 0; i < tracks.count; i++)
         flow_counts[tracks.links[i]]++;
     struct flow_paths *paths = arena_alloc(arena, 1, sizeof *paths);
-    *paths = (struct flow_paths){tracks.begins, tracks.links, bytes_per_s, flow_counts,
-                                 numbering.count};
+    *paths =
+        (struct flow_paths){tracks.begins, tracks.links,    bytes_per_s,
+                            flow_counts,   numbering.count, find_delays(list, wires, arena)};
     return paths;
 }
 

@@ -45,7 +45,8 @@ paths_of(const char *rows, uint64_t seed)
     const struct flow_list *list =
         flow_list_read("a.csv", text, cluster_gpus(&cluster), arena, &errors);
     ck_assert_msg(list != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct flow_paths *paths = flow_paths_find(list, &cluster, seed, arena, &errors);
+    const struct flow_paths *paths = flow_paths_find(
+        list, &(struct flow_wires){.cluster = &cluster, .seed = seed}, arena, &errors);
     ck_assert_ptr_nonnull(paths);
     return paths;
 }

@@ -2,8 +2,7 @@
 #ifndef MODELS_FLOW_TIMES_H
 #define MODELS_FLOW_TIMES_H
 
-#include "hw/cluster.h"
-#include "hw/flow_list.h"
+#include "models/flow_paths.h"
 
 struct flow_times {
     const double *finish_s; /* by flow; good to 1e-15 of the list's longest possible time */
@@ -11,11 +10,9 @@ struct flow_times {
     uint64_t event_count, solve_count; /* the engine's */
 };
 
-/* Wires and switches only: bytes flow as soon as they may, without launches and hops. NULL after
- * every pair of ranks that no route joins (ERROR_INFEASIBLE). The seed draws the spines of flows
- * that keep to one. */
-struct flow_times *flow_times_find(const struct flow_list *list, const struct cluster *cluster,
-                                   uint64_t seed, struct arena *arena,
-                                   struct error_list *errors);
+/* Wires and switches: bytes flow as soon as they may, or their hops later. NULL after every pair of
+ * ranks that no route joins (ERROR_INFEASIBLE). */
+struct flow_times *flow_times_find(const struct flow_list *list, const struct flow_wires *wires,
+                                   struct arena *arena, struct error_list *errors);
 
 #endif

@@ -135,7 +135,8 @@ run_once(const struct text *rows)
     double begin_s = clock_s();
     const struct flow_list *list = flow_list_read("bench", rows, RANKS, arena, &errors);
     double read_s = clock_s();
-    if (!list || !flow_times_find(list, cluster, 1, arena, &errors))
+    if (!list || !flow_times_find(list, &(struct flow_wires){.cluster = cluster, .seed = 1},
+                                  arena, &errors))
         exit(EXIT_FAILURE);
     double end_s = clock_s();
     struct result result = {read_s - begin_s, end_s - read_s, (double)list->count};

@@ -60,7 +60,8 @@ read_list(const char *name, const struct text *csv)
 static const struct flow_times *
 times_of(const struct flow_list *list)
 {
-    const struct flow_times *times = flow_times_find(list, &cluster, 1, arena, &errors);
+    const struct flow_times *times = flow_times_find(
+        list, &(struct flow_wires){.cluster = &cluster, .seed = 1}, arena, &errors);
     ck_assert_msg(times != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
     return times;
 }
@@ -168,7 +169,8 @@ START_TEST(pairs_without_a_route_are_named)
     cluster.fabric.forwards_cross_rail = false;
     struct text text = text_new(arena);
     text_format(&text, "id,start_s,src,dst,bytes,deps\na,0,1,5,1,\nb,0,1,6,1,\n");
-    ck_assert_ptr_null(flow_times_find(read_list("a.csv", &text), &cluster, 1, arena, &errors));
+    ck_assert_ptr_null(flow_times_find(
+        read_list("a.csv", &text), &(struct flow_wires){.cluster = &cluster}, arena, &errors));
     ck_assert_int_eq(errors.count, 1);
     ck_assert_int_eq(errors.items[0].kind, ERROR_INFEASIBLE);
     ck_assert_str_eq(errors.items[0].where, "a.csv:3");

@@ -3,7 +3,11 @@
  * A rank that shares its weights with no other, or a node's tensor or expert ranks together, answer
  * `batch` sequences at once. Prefill runs the forward pass over the prompts and the head over their
  * last tokens; decoding runs one token of every sequence against the keys and values that are
- * cached. Host and device work side by side, so the slower of both decides. */
+ * cached. Host and device work side by side, so the slower of both decides.
+ *
+ * Latent attention keeps compressed keys, from which values come too. Decoding multiplies queries
+ * and outputs by the matrices that would expand them, instead of the cache (arXiv 2405.04434
+ * section 2.1.2): every head reads the one compressed key. */
 #ifndef MODELS_INFERENCE_H
 #define MODELS_INFERENCE_H
 
@@ -31,9 +35,8 @@ struct inference {
     double capacity_bytes;
 };
 
-/* False after adding why not: pipeline or context parallelism, experts on tensor ranks, latent
- * attention (whose decoding multiplies by the compressed cache, which the operators do not have),
- * no price. */
+/* False after adding why not: pipeline or context parallelism; experts on tensor ranks that cannot
+ * share out a prompt or a batch; no price. */
 bool inference_find(const struct step_inputs *inputs, const struct inference_request *request,
                     struct inference *out, struct arena *arena, struct error_list *errors);
 

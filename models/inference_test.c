@@ -105,6 +105,54 @@ START_TEST(a_longer_context_takes_longer)
 }
 END_TEST
 
+static const char *const DEEPSEEK = "configs/models/deepseek-v3.json";
+
+/* DeepSeek-V3 caches a compressed key of 512 channels and 64 that turn in each of 61 layers, on
+ * every tensor rank: 70,272 bytes a token in bf16 (arXiv 2405.04434, table 1). A token more in the
+ * cache is read at no more than the peak; its products, 2 x 128 heads x (576 + 512) a layer, run
+ * at no more than that either. Expanded, 128 keys of 192 and values of 128 would take 71 times as
+ * long to read. */
+START_TEST(latent_caches_are_read_compressed)
+{
+    const struct run *run = run_of(DEEPSEEK, "plan.expert=8");
+    struct inference near = ask(run, 32, 1024), far = ask(run, 32, 8192);
+    struct inference split = ask(run_of(DEEPSEEK, "plan.tensor=8"), 32, 1024);
+    double more_bytes = far.cache_bytes - near.cache_bytes;
+    double more_flop = 61.0 * 32 * 7168 * 2 * 128 * (576 + 512);
+    double more_s = far.decode.device_s - near.decode.device_s;
+    CHECK_NEAR(near.cache_bytes, 70272.0 * 32 * 1024, 1e-12);
+    CHECK_NEAR(split.cache_bytes, near.cache_bytes, 1e-12);
+    ck_assert_double_gt(more_s, more_bytes / 5.3e12);
+    ck_assert_double_gt(more_s, more_flop / 1307.4e12);
+    ck_assert_double_lt(more_s, 6 * more_flop / 1307.4e12);
+    ck_assert_double_lt(more_s, 71 * more_bytes / 5.3e12 / 4);
+}
+END_TEST
+
+/* Of 128 experts each of four ranks holds 32, and a quarter of attention; what one rank of four has
+ * to do is less than all of it, and the exchanges are there. */
+START_TEST(experts_stand_beside_tensor_ranks)
+{
+    static const char *const QWEN = "configs/models/qwen3-30b-a3b.json";
+    const struct run *run = run_of(QWEN, "plan.tensor=4");
+    struct inference one = ask(run_of(QWEN, NULL), 64, 1024), four = ask(run, 64, 1024);
+    CHECK_NEAR(4 * four.weight_bytes, one.weight_bytes, 0.01);
+    CHECK_NEAR(4 * four.cache_bytes, one.cache_bytes, 1e-12);
+    ck_assert_double_gt(four.decode.exchange_s, 0);
+    ck_assert_double_lt(four.decode.device_s - four.decode.exchange_s, one.decode.device_s / 2);
+}
+END_TEST
+
+START_TEST(tokens_that_do_not_divide_are_named)
+{
+    struct inference answer;
+    struct inference_request request = {6, 1024, 1024};
+    const struct run *run = run_of("configs/models/qwen3-30b-a3b.json", "plan.tensor=4");
+    ck_assert(!inference_find(&run->inputs, &request, &answer, arena, &errors));
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "the nearest that is: 8"));
+}
+END_TEST
+
 START_TEST(what_is_not_known_is_refused)
 {
     struct inference answer;
@@ -125,6 +173,9 @@ inference_suite(void)
     tcase_add_test(tests, a_prompt_takes_its_flop);
     tcase_add_test(tests, tensor_ranks_share_weights_and_cache);
     tcase_add_test(tests, a_longer_context_takes_longer);
+    tcase_add_test(tests, latent_caches_are_read_compressed);
+    tcase_add_test(tests, experts_stand_beside_tensor_ranks);
+    tcase_add_test(tests, tokens_that_do_not_divide_are_named);
     tcase_add_test(tests, what_is_not_known_is_refused);
     suite_add_tcase(suite, tests);
     return suite;

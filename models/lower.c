@@ -18,6 +18,8 @@ enum rank_resource {
     RANK_RESOURCES
 };
 
+enum { TURN_ITEMS = 4 }; /* of 1 to 64 the quickest: 1.4 s of processor time for 1,024 ranks */
+
 struct slot {
     int64_t rank;  /* whose work it does */
     int64_t place; /* the rank that stands for its kind among peers */
@@ -246,18 +248,19 @@ add_transfer(struct lowering *lowering, struct slot *slot)
     return true;
 }
 
-/* Lays out the slot's items as far as it can; false if that was none. */
-static bool
-advance(struct lowering *lowering, struct slot *slot)
+/* Lays out so many of the slot's items, or as far as it can. */
+static void
+advance(struct lowering *lowering, struct slot *slot, int64_t turn)
 {
-    int64_t began = slot->next;
-    while (slot->next < slot->program->count && !slot->is_waiting) {
+    int64_t end =
+        turn < slot->program->count - slot->next ? slot->next + turn : slot->program->count;
+    while (slot->next < end && !slot->is_waiting) {
         const struct step_item *item = &slot->program->items[slot->next];
         if (item->is_joint) {
             struct crowd *crowd = slot->crowds[item->peers];
             slot->is_waiting = true;
             if (++crowd->come < crowd->count)
-                return true;
+                return;
             crowd->come = 0;
             add_joint_item(lowering, crowd);
         } else if (item->from_stage != STEP_NONE) {
@@ -267,19 +270,20 @@ advance(struct lowering *lowering, struct slot *slot)
             add_item(lowering, slot);
         }
     }
-    return slot->next > began;
 }
 
+/* Ranks run the same items at about the same time. In short turns what the engine reads at about
+ * the same time lies together: a thousand ranks one behind the other have it in as many pages. */
 static void
 lay_out(struct lowering *lowering)
 {
-    int64_t left = 0, left_before = 0;
+    int64_t left = 0, left_before = 0, turn = lowering->is_all ? TURN_ITEMS : INT64_MAX;
     do {
         left_before = left;
         left = 0;
         for (uint32_t i = 0; i < lowering->slot_count; i++) {
             struct slot *slot = &lowering->slots[i];
-            advance(lowering, slot);
+            advance(lowering, slot, turn);
             left += slot->program->count - slot->next;
         }
         assert((left == 0 || left != left_before) && "programs that wait for each other");
@@ -384,9 +388,14 @@ lower_step(const struct program *program, enum lower_ranks ranks, struct arena *
 }
 
 uint32_t
+lowered_slot(const struct lowered *lowered, int64_t rank)
+{
+    const struct program *program = lowered->program;
+    return (uint32_t)(lowered->is_all ? rank : program_kind(program, rank) - program->kinds);
+}
+
+uint32_t
 lowered_lane(const struct lowered *lowered, enum step_lane lane)
 {
-    uint32_t slot = lowered->is_all ? (uint32_t)lowered->representative
-                                    : (uint32_t)lowered->program->slowest_kind;
-    return slot * STEP_LANE_COUNT + (uint32_t)lane;
+    return lowered_slot(lowered, lowered->representative) * STEP_LANE_COUNT + (uint32_t)lane;
 }

@@ -24,6 +24,9 @@ struct lowered {
 struct lowered lower_step(const struct program *program, enum lower_ranks ranks,
                           struct arena *arena);
 
+/* The slot that stands for a rank: its lanes are those from slot x STEP_LANE_COUNT. */
+uint32_t lowered_slot(const struct lowered *lowered, int64_t rank);
+
 /* The lane of the representative rank. */
 uint32_t lowered_lane(const struct lowered *lowered, enum step_lane lane);
 

@@ -2,6 +2,7 @@
 #include "models/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 static double
 larger(double a, double b)
@@ -53,7 +54,8 @@ add_saved(struct memory_saved *saved, const struct shard_block *block)
     }
 }
 
-/* Full recomputation keeps the input of each block; of chosen operators theirs. */
+/* Full recomputation keeps the input of each block, that of every other product those that are not
+ * made again; of chosen operators theirs. */
 static void
 add_layer_block(const struct ledger *ledger, struct memory_saved *saved,
                 const struct shard_block *block)
@@ -63,6 +65,12 @@ add_layer_block(const struct ledger *ledger, struct memory_saved *saved,
     if (plan->recompute == RECOMPUTE_FULL)
         kept = (struct shard_block){
             .saved_bytes = {[CLASS_NORM_RESIDUAL] = shard_stream_bytes(&ledger->shard)}};
+    if (plan->recompute == RECOMPUTE_EVERY_OTHER_PRODUCT) {
+        memcpy(kept.saved_bytes, block->product_bytes, sizeof kept.saved_bytes);
+        if (block->saved_bytes[CLASS_ATTENTION_CORE] >
+            0) /* the block that a layer begins with */
+            kept.saved_bytes[CLASS_NORM_RESIDUAL] = shard_stream_bytes(&ledger->shard);
+    }
     for (int i = 0; i < STEP_CLASS_COUNT; i++)
         if (plan->recompute != RECOMPUTE_FULL && plan->recompute_classes >> i & 1)
             kept.saved_bytes[i] = fmin(kept.saved_bytes[i], block->input_bytes[i]);

@@ -129,7 +129,7 @@ build_widening(struct operator_builder *builder, const char *name, double elemen
 {
     double narrow = build_bytes(builder, elements), wide = build_wide_bytes(builder, elements);
     struct kernel widen = elementwise(builder, &(struct stream){name, "cast", narrow, wide});
-    struct kernel back = elementwise(builder, &(struct stream){name, "cast", wide, narrow});
+    struct kernel back = elementwise(builder, &(struct stream){name, "narrow", wide, narrow});
     widen.elementwise.elements = back.elementwise.elements =
         (int64_t)(elements * (double)builder->tokens);
     build_operator(builder);
@@ -141,6 +141,22 @@ void
 build_saved(struct operator_builder *builder, double bytes_per_token)
 {
     last(builder)->saved_bytes += bytes_per_token * (double)builder->tokens;
+}
+
+void
+build_remade(struct operator_builder *builder, double bytes_per_token)
+{
+    last(builder)->remade_bytes += bytes_per_token * (double)builder->tokens;
+}
+
+void
+build_dropout(struct operator_builder *builder)
+{
+    double mask = (double)builder->workload->arch->hidden;
+    if (!builder->workload->plan->has_dropout)
+        return;
+    builder->spent_on = CLASS_NORM_RESIDUAL;
+    build_pass(builder, &(struct pass){"dropout_mask", 0, mask, mask, 0, mask});
 }
 
 void

@@ -37,8 +37,9 @@ struct stream {
     const char *name; /* "combine.multiply" */
     /* What it does, as lists of kernels call it: "mul". PyTorch's eager kernels take several
      * elements of a contiguous tensor at once, but only one of the half of a wider tensor
-     * ("mul_strided"), of rows with a number each ("mul_broadcast") and of unequal dtypes ("cast"):
-     * ATen/native/cuda/CUDALoops.cuh. A device may have a rate of its own for these. */
+     * ("mul_strided"), of rows with a number each ("mul_broadcast") and of a dtype that is made
+     * wider ("cast"): ATen/native/cuda/CUDALoops.cuh. A device may have a rate of its own for
+     * these. */
     const char *op;
     double read, write; /* bytes in all */
 };
@@ -94,6 +95,12 @@ void build_norm(struct operator_builder *builder, const char *name, int64_t widt
 void build_saved(struct operator_builder *builder, double bytes_per_token);
 /* Bytes that it takes while it runs and gives back, beside what is kept. */
 void build_transient(struct operator_builder *builder, double bytes);
+
+/* Of what the operator appended last keeps: what running again would make anew. */
+void build_remade(struct operator_builder *builder, double bytes_per_token);
+/* Where the plan drops channels out of an update: the mask, a byte each, that the kernel which adds
+ * the residual writes and backward reads. */
+void build_dropout(struct operator_builder *builder);
 
 /* Backward of the operator appended last, where the stack has kernels of their own for it: the
  * gradients of `uses` readers of one tensor of so many bytes a token are added up; or the gradients

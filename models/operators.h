@@ -41,6 +41,7 @@ struct model_operator {
     struct operation backward[OPERATOR_KERNELS_MAX]; /* in the order they run */
     int forward_count, backward_count;
     double saved_bytes;     /* activations kept from forward until backward */
+    double remade_bytes;    /* attention's: of those, what it can make anew from the others */
     double transient_bytes; /* taken beside them only while one of its passes runs */
 };
 

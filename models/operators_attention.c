@@ -10,6 +10,8 @@
  *                                                  └──▶ output, back to the full width */
 #include "models/operators_layer.h"
 
+#include <assert.h>
+
 /* Bytes a token of that many elements. */
 static double
 bytes_of(const struct operator_builder *builder, int64_t elements)
@@ -28,6 +30,52 @@ core_head_dim(const struct workload *workload)
     if (workload->software->pads_value_heads)
         return arch->head_dim;
     return (arch->head_dim + arch_value_head_dim(arch)) / 2;
+}
+
+/* A product for each head, (s, depth) x (depth, n); backward two as large. */
+static void
+build_head_product(struct operator_builder *builder, const char *const names[3],
+                   const struct attention *attention, struct gemm sizes)
+{
+    const struct gemm all[3] = {sizes,
+                                {sizes.m, sizes.k, sizes.n, sizes.batch, GEMM_NN},
+                                {sizes.k, sizes.n, sizes.m, sizes.batch, GEMM_TN}};
+    assert(sizes.batch == attention->batch * attention->q_heads);
+    build_operator(builder);
+    build_forward_kernel(builder, names[0],
+                         (struct kernel){.kind = KERNEL_GEMM, .gemm = all[0]});
+    for (int i = 1; i < 3; i++)
+        build_backward_kernel(builder, names[i],
+                              (struct kernel){.kind = KERNEL_GEMM, .gemm = all[i]});
+}
+
+/* Without a fused kernel: scores, their softmax, its dropout, and the mean of values. Kept are
+ * queries, keys and values, and of each query and key a probability, and dropped out a byte of
+ * mask and the result (arXiv 2205.05198 section 4.1); all of those come from queries and keys. */
+static void
+build_core_apart(struct operator_builder *builder, const struct attention *attention)
+{
+    static const char *const scores[] = {"attention_scores", "attention_scores.query_gradient",
+                                         "attention_scores.key_gradient"};
+    static const char *const values[] = {"attention_values", "attention_values.score_gradient",
+                                         "attention_values.value_gradient"};
+    int64_t s = attention->q_len, d = attention->head_dim;
+    int64_t heads = attention->batch * attention->q_heads;
+    double pairs = (double)(attention->q_heads * s), one = builder->element_bytes * pairs;
+    double head_bytes = builder->element_bytes * (double)d;
+    struct kernel softmax = {.kind = KERNEL_SOFTMAX, .rows_by_width = {heads * s, s}};
+    build_head_product(builder, scores, attention, (struct gemm){s, s, d, heads, GEMM_NT});
+    build_saved(builder, head_bytes * (double)(attention->q_heads + attention->kv_heads));
+    build_kernel(builder, "attention_softmax", softmax, true);
+    build_saved(builder, one);
+    build_remade(builder, one);
+    if (builder->workload->plan->has_dropout) {
+        build_pass(builder, &(struct pass){"attention_dropout", one, one + pairs, one + pairs,
+                                           one, one + pairs});
+        build_remade(builder, one + pairs);
+    }
+    build_head_product(builder, values, attention, (struct gemm){s, d, s, heads, GEMM_NN});
+    build_saved(builder, head_bytes * (double)(attention->q_heads + attention->kv_heads));
 }
 
 /* Where the stack repeats key and value heads, attention sees as many of them as of queries. */
@@ -50,6 +98,10 @@ build_core(struct operator_builder *builder, int64_t window_tokens)
                                   .implementation =
                                       workload->software->attention_implementation};
     builder->spent_on = CLASS_ATTENTION_CORE;
+    if (workload->software->keeps_attention_scores) {
+        build_core_apart(builder, &attention);
+        return;
+    }
     build_kernel(builder, "attention",
                  (struct kernel){.kind = KERNEL_ATTENTION, .attention = attention}, true);
     int64_t heads = arch->query_heads + kv_heads; /* queries and keys; outputs and values */
@@ -167,18 +219,37 @@ build_cca(struct operator_builder *builder)
     build_repetition(builder);
 }
 
+/* One product, whose gradient is put together from three; or three, whose input's gradient is the
+ * sum of theirs. */
+static void
+build_gqa_projections(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    int64_t q = arch_query_width(arch), k = arch_kv_width(arch), hidden = arch->hidden;
+    bool has_bias = arch->has_attention_bias;
+    builder->spent_on = CLASS_ATTENTION_PROJECTION;
+    if (builder->workload->software->splits_projections) {
+        build_linear(builder, &(struct linear){"query", q, hidden, KEPT_HERE, has_bias});
+        build_gradient_sum(builder, 3, bytes_of(builder, hidden));
+        build_linear(builder, &(struct linear){"key", k, hidden, KEPT_BY_ANOTHER, has_bias});
+        build_linear(builder, &(struct linear){"value", k, hidden, KEPT_BY_ANOTHER, has_bias});
+        return;
+    }
+    build_linear(builder,
+                 &(struct linear){"query_key_value", q + 2 * k, hidden, KEPT_HERE, has_bias});
+    builder->spent_on = CLASS_ATTENTION_MIXING;
+    build_operator(builder);
+    build_gradient_join(builder, bytes_of(builder, q + 2 * k));
+}
+
 static void
 build_gqa(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
     int64_t q = arch_query_width(arch), k = arch_kv_width(arch);
     double both = bytes_of(builder, q + k);
-    builder->spent_on = CLASS_ATTENTION_PROJECTION;
-    build_linear(builder, &(struct linear){"query_key_value", q + 2 * k, arch->hidden,
-                                           KEPT_HERE, arch->has_attention_bias});
+    build_gqa_projections(builder);
     builder->spent_on = CLASS_ATTENTION_MIXING;
-    build_operator(builder);
-    build_gradient_join(builder, bytes_of(builder, q + 2 * k));
     if (arch->has_query_key_norm)
         build_pass(builder, &(struct pass){"qk_norm", both, both, 2 * both, both, both});
     build_rope(builder, arch->rotary_fraction * (double)q, arch->rotary_fraction * (double)k);
@@ -272,4 +343,5 @@ build_attention(struct operator_builder *builder, int64_t window_tokens)
     build_linear(builder,
                  &(struct linear){"attention_output", arch->hidden, arch_output_width(arch),
                                   KEPT_BY_ANOTHER, arch->has_attention_bias});
+    build_dropout(builder);
 }

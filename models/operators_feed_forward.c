@@ -6,11 +6,12 @@
  *      └▶ shared experts ──▶ + */
 #include "models/operators_layer.h"
 
-/* Gate and up are one product of twice the width; its half gates the other. Backward reads both
- * and the gradient, writes the gradient of both. Unfused, SiLU and product are passes of their
+/* Gate and up are one product of twice the width, or two; the one gates the other. Backward reads
+ * both and the gradient, writes the gradient of both. Unfused, SiLU and product are passes of their
  * own, the product's gradient is two of them, and the two halves are put side by side. */
 struct gated {
     const char *gate_up, *swiglu, *silu, *gate, *down; /* names */
+    const char *gate_alone, *up_alone;                 /* of products of their own */
     int64_t width;
     double rows; /* of all experts */
 };
@@ -39,29 +40,73 @@ build_swiglu(struct operator_builder *builder, const struct gated *gated)
     build_saved(builder, one);
 }
 
+/* A product of the tokens, or with loads one of each expert's. */
 static void
-build_gated(struct operator_builder *builder, const struct gated *gated, enum kept_input input)
+build_product(struct operator_builder *builder, const struct expert_loads *loads,
+              const struct linear *linear)
+{
+    if (loads)
+        build_grouped_linear(builder, loads, linear);
+    else
+        build_linear(builder, linear);
+}
+
+static void
+build_gated(struct operator_builder *builder, const struct expert_loads *loads,
+            const struct gated *gated, enum kept_input input)
 {
     const struct arch *arch = builder->workload->arch;
-    build_linear(builder, &(struct linear){gated->gate_up, 2 * gated->width, arch->hidden,
-                                           input, arch->has_ffn_bias});
+    struct linear first = {gated->gate_up, 2 * gated->width, arch->hidden, input,
+                           arch->has_ffn_bias};
+    struct linear down = {gated->down, arch->hidden, gated->width, KEPT_HERE,
+                          arch->has_ffn_bias};
+    if (builder->workload->software->splits_projections) {
+        first.name = gated->gate_alone;
+        first.out = gated->width;
+        build_product(builder, loads, &first);
+        build_gradient_sum(builder, 2,
+                           builder->element_bytes * (double)arch->hidden * gated->rows /
+                               (double)builder->tokens);
+        first.name = gated->up_alone;
+        first.input = KEPT_BY_ANOTHER;
+    }
+    build_product(builder, loads, &first);
     build_swiglu(builder, gated);
-    build_linear(builder, &(struct linear){gated->down, arch->hidden, gated->width, KEPT_HERE,
+    build_product(builder, loads, &down);
+}
+
+/* The product up keeps the block's input, GELU its own, the product down GELU's output. */
+static void
+build_plain(struct operator_builder *builder)
+{
+    const struct arch *arch = builder->workload->arch;
+    double one = builder->element_bytes * (double)arch->dense_ffn;
+    builder->spent_on = CLASS_EXPERT;
+    build_linear(builder, &(struct linear){"up", arch->dense_ffn, arch->hidden, KEPT_HERE,
+                                           arch->has_ffn_bias});
+    build_pass(builder, &(struct pass){"gelu", one, one, 2 * one, one, one});
+    build_linear(builder, &(struct linear){"down", arch->hidden, arch->dense_ffn, KEPT_HERE,
                                            arch->has_ffn_bias});
 }
 
 static void
 build_dense(struct operator_builder *builder)
 {
+    if (builder->workload->arch->is_ffn_plain) {
+        build_plain(builder);
+        return;
+    }
     const struct gated dense = {"gate_up",
                                 "swiglu",
                                 "silu",
                                 "gate",
                                 "down",
+                                "gate_projection",
+                                "up_projection",
                                 builder->workload->arch->dense_ffn,
                                 (double)builder->tokens};
     builder->spent_on = CLASS_EXPERT;
-    build_gated(builder, &dense, KEPT_HERE);
+    build_gated(builder, NULL, &dense, KEPT_HERE);
 }
 
 /* Beside the routed ones, on all tokens, from the input that the router keeps; what they give is
@@ -70,12 +115,13 @@ static void
 build_shared_experts(struct operator_builder *builder)
 {
     const struct arch *arch = builder->workload->arch;
-    const struct gated shared = {"shared_gate_up",       "shared_swiglu", "shared_silu",
-                                 "shared_gate",          "shared_down",   arch->shared_ffn,
-                                 (double)builder->tokens};
+    const struct gated shared = {
+        "shared_gate_up",       "shared_swiglu",  "shared_silu",
+        "shared_gate",          "shared_down",    "shared_gate_projection",
+        "shared_up_projection", arch->shared_ffn, (double)builder->tokens};
     double all = build_bytes(builder, (double)arch->hidden);
     builder->spent_on = CLASS_EXPERT;
-    build_gated(builder, &shared, KEPT_BY_ANOTHER);
+    build_gated(builder, NULL, &shared, KEPT_BY_ANOTHER);
     builder->spent_on = CLASS_DISPATCH;
     build_operator(builder);
     build_forward_stream(builder, &(struct stream){"shared_add", "add", 2 * all, all});
@@ -154,22 +200,13 @@ build_experts(struct operator_builder *builder)
     const struct arch *arch = workload->arch;
     struct routed_tokens routed = {builder->tokens, arch->experts_per_token, arch->experts};
     struct expert_loads loads = routing_loads(workload->plan->routing, &routed, builder->arena);
-    const struct gated experts = {"gate_up",
-                                  "swiglu",
-                                  "silu",
-                                  "gate",
-                                  "down",
-                                  arch->expert_ffn,
-                                  (double)routing_rank_rows(&loads, 1, 0)};
+    const struct gated experts = {
+        "gate_up",       "swiglu",         "silu",
+        "gate",          "down",           "gate_projection",
+        "up_projection", arch->expert_ffn, (double)routing_rank_rows(&loads, 1, 0)};
     build_permute(builder, loads.copies);
     builder->spent_on = CLASS_EXPERT;
-    build_grouped_linear(builder, &loads,
-                         &(struct linear){experts.gate_up, 2 * experts.width, arch->hidden,
-                                          KEPT_HERE, arch->has_ffn_bias});
-    build_swiglu(builder, &experts);
-    build_grouped_linear(builder, &loads,
-                         &(struct linear){experts.down, arch->hidden, experts.width, KEPT_HERE,
-                                          arch->has_ffn_bias});
+    build_gated(builder, &loads, &experts, KEPT_HERE);
     builder->spent_on = CLASS_DISPATCH;
     build_combine(builder, loads.copies);
 }
@@ -182,6 +219,7 @@ build_feed_forward(struct operator_builder *builder, bool has_experts)
     build_residual_norm(builder, "feed_forward_norm");
     if (!has_experts) {
         build_dense(builder);
+        build_dropout(builder);
         return;
     }
     build_operator(builder);
@@ -191,4 +229,5 @@ build_feed_forward(struct operator_builder *builder, bool has_experts)
     build_experts(builder);
     if (arch->shared_ffn > 0)
         build_shared_experts(builder);
+    build_dropout(builder);
 }

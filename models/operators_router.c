@@ -105,7 +105,7 @@ build_ordered_weights(struct operator_builder *builder)
     build_operator(builder);
     build_forward_stream(builder, &(struct stream){"router_order", "index", 3 * wide, wide});
     build_forward_stream(builder,
-                         &(struct stream){"router_weights_cast", "cast", wide, narrow});
+                         &(struct stream){"router_weights_cast", "narrow", wide, narrow});
     build_backward_stream(
         builder, &(struct stream){"router_weights_cast.backward", "cast", narrow, wide});
     build_backward_stream(builder, &(struct stream){"router_order.zero", "fill", 0, wide});

@@ -9,7 +9,8 @@
 static const char *const OPTIMIZER_NAMES[] = {"adamw", "muon", NULL};
 static const char *const DISTRIBUTION_NAMES[] = {"neighbour", "all_gather", "layer_sharded",
                                                  NULL};
-static const char *const RECOMPUTE_NAMES[] = {"none", "selective", "full", NULL};
+static const char *const RECOMPUTE_NAMES[] = {"none", "selective", "full",
+                                              "every_other_product", NULL};
 static const char *const SCHEDULE_NAMES[] = {"1f1b", "interleaved", "zb_h1",
                                              "zb_v", "dualpipe",    NULL};
 static const char *const CONTEXT_NAMES[] = {"ring", "all_gather", "ulysses", NULL};
@@ -53,6 +54,7 @@ static const struct json_field FIELDS[] = {
      NULL},
     PLAN_FLAG(is_sequence_parallel, JSON_OPTIONAL),
     PLAN_FLAG(is_vocabulary_parallel, JSON_OPTIONAL),
+    PLAN_FLAG(has_dropout, JSON_OPTIONAL),
     PLAN_CHOICE(context_exchange, JSON_OPTIONAL, CONTEXT_NAMES),
     PLAN_CHOICE(schedule, JSON_OPTIONAL, SCHEDULE_NAMES),
     {"virtual_stages", JSON_FIELD_INTEGER, offsetof(struct plan, virtual_stages), JSON_OPTIONAL,
@@ -155,12 +157,17 @@ find_class(const char *key)
     return spent_on;
 }
 
+uint64_t
+plan_recompute_classes(enum recompute_kind recompute)
+{
+    return recompute == RECOMPUTE_SELECTIVE ? 1u << CLASS_ATTENTION_CORE : 0;
+}
+
 static bool
 read_recompute(struct plan *plan, struct error_list *errors)
 {
     const struct json *list = plan->recompute_list;
-    if (plan->recompute == RECOMPUTE_SELECTIVE)
-        plan->recompute_classes = 1u << CLASS_ATTENTION_CORE;
+    plan->recompute_classes = plan_recompute_classes(plan->recompute);
     if (!list)
         return true;
     if (json_kind(list) != JSON_KIND_ARRAY || plan->recompute != RECOMPUTE_NONE)

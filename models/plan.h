@@ -19,6 +19,10 @@ enum recompute_kind {
     RECOMPUTE_SELECTIVE, /* the attention core runs again; a kernel that keeps no scores keeps as
                             much without that */
     RECOMPUTE_FULL, /* a block keeps its input only and runs forward again before backward */
+    RECOMPUTE_EVERY_OTHER_PRODUCT, /* a layer keeps its input, what every other product of a block
+                                      makes, the first included, and what attention makes; the
+                                      rest runs again (torchtitan's per-operator selective
+                                      checkpointing, models/llama3/infra/parallelize.py) */
 };
 
 /* What ranks are numbered along. Both layouts of models/placement.h follow one order: the tensor
@@ -92,6 +96,7 @@ struct plan {
 
     enum optimizer_kind optimizer;
     enum muon_distribution muon_distribution;
+    bool has_dropout;     /* of attention's scores and of both updates of a layer, as GPT-3 */
     bool clips_gradients; /* to a norm over all ranks, before the optimizer */
     int64_t newton_schulz_steps;
     bool is_newton_schulz_symmetric; /* the two symmetric products as triangles */
@@ -108,6 +113,9 @@ const struct plan *plan_read(const struct json *object, struct arena *arena,
  */
 bool plan_check(const struct plan *plan, const struct json *object, const struct arch *arch,
                 const struct cluster *cluster, struct error_list *errors);
+
+/* Bits of the classes that run again of that kind, where no list of operators says others. */
+uint64_t plan_recompute_classes(enum recompute_kind recompute);
 
 int64_t plan_data_degree(const struct plan *plan, const struct cluster *cluster);
 /* Microbatches that a rank runs in one step; plan_check has made sure that it is whole. */

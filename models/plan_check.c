@@ -82,7 +82,7 @@ check_degrees(const struct check *check)
         {"tensor", plan->tensor, has_dense ? arch->dense_ffn : plan->tensor,
          "channels of the feed-forward"},
         {"context", plan->context, plan->sequence_tokens, "tokens of a sequence"},
-        {"expert", plan->expert, is_moe ? arch->experts : 1, "experts"},
+        {"expert", plan->expert, is_moe ? arch->experts : plan->expert, "experts"},
     };
     const struct degree expert_tensor = {"expert_tensor", plan->expert_tensor,
                                          is_moe ? arch->expert_ffn : plan->expert_tensor,
@@ -94,6 +94,10 @@ check_degrees(const struct check *check)
         check_degree(check, &expert_tensor);
     if (arch->query_heads % plan->tensor == 0)
         check_key_value_heads(check);
+    if (!is_moe && plan->expert > 1)
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "expert"),
+                  "%lld expert ranks, but %s has no experts, wanted 1", (long long)plan->expert,
+                  arch->name);
 }
 
 /* The sequence is cut over the context ranks, in two pieces each but for Ulysses so that the causal
@@ -160,15 +164,43 @@ is_even_split(const struct plan *plan, const struct arch *arch, int64_t pipeline
     return counted % stages == 0 && (stages == 1 || counted / stages >= 1);
 }
 
+/* Stages of several chunks each: so many of them, with as many chunks as would work. */
+static bool
+check_chunks(const struct check *check)
+{
+    struct plan other = *check->plan;
+    int64_t wanted = check->plan->virtual_stages, nearest = 0;
+    if (check->plan->schedule != SCHEDULE_INTERLEAVED)
+        return true;
+    for (int64_t chunks = 1; chunks <= check->arch->layers; chunks++) {
+        other.virtual_stages = chunks;
+        if (is_even_split(&other, check->arch, other.pipeline) &&
+            (nearest == 0 || llabs(chunks - wanted) < llabs(nearest - wanted)))
+            nearest = chunks;
+    }
+    if (nearest == 0 || nearest == wanted)
+        return true;
+    return error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "virtual_stages"),
+                     "%lld stages of %lld chunks do not divide the %lld layers of %s, the "
+                     "nearest number of chunks that does is %lld; or say stage_layers",
+                     (long long)other.pipeline, (long long)wanted,
+                     (long long)check->arch->layers, check->arch->name, (long long)nearest);
+}
+
 static void
 check_stages(const struct check *check)
 {
     const struct plan *plan = check->plan;
+    if (plan->virtual_stages > 1 && plan->schedule != SCHEDULE_INTERLEAVED)
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "virtual_stages"),
+                  "%lld chunks a stage, but its schedule has none of its own, wanted 1 or the "
+                  "schedule interleaved",
+                  (long long)plan->virtual_stages);
     if (plan->stage_layers) {
         check_stage_layers(check);
         return;
     }
-    if (is_even_split(plan, check->arch, plan->pipeline))
+    if (is_even_split(plan, check->arch, plan->pipeline) || !check_chunks(check))
         return;
     int64_t nearest = 1;
     for (int64_t p = 1; p <= check->arch->layers; p++)

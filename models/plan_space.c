@@ -12,7 +12,8 @@ enum { VIRTUAL_STAGES_MOST = 4, MICROBATCH_MOST = 16 };
 
 static const char *const SCHEDULE_WORDS[] = {"1f1b", "interleaved", "zb_h1", "zb_v",
                                              "dualpipe"};
-static const char *const RECOMPUTE_WORDS[] = {"none", "selective", "full"};
+static const char *const RECOMPUTE_WORDS[] = {"none", "selective", "full",
+                                              "every_other_product"};
 static const char *const ORDER_WORDS[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"};
 
 const char *
@@ -166,7 +167,8 @@ plan_space_of(const struct run *base, struct arena *arena)
     fields[PLAN_FIELD_SCHEDULE] = list_run(SCHEDULE_1F1B, SCHEDULE_DUALPIPE, arena);
     fields[PLAN_FIELD_VIRTUAL_STAGES] = list_run(1, VIRTUAL_STAGES_MOST, arena);
     fields[PLAN_FIELD_ZERO_STAGE] = list_run(0, 3, arena);
-    fields[PLAN_FIELD_RECOMPUTE] = list_run(RECOMPUTE_NONE, RECOMPUTE_FULL, arena);
+    fields[PLAN_FIELD_RECOMPUTE] =
+        list_run(RECOMPUTE_NONE, RECOMPUTE_EVERY_OTHER_PRODUCT, arena);
     fields[PLAN_FIELD_ORDER] = list_run(0, 0, arena);
     return space;
 }
@@ -207,10 +209,13 @@ set_field(struct plan *plan, enum plan_field field, int64_t value)
 struct plan
 plan_space_plan(const struct plan_space *space, const struct plan_point *point)
 {
-    struct plan plan = *space->base->inputs.workload.plan;
+    const struct plan *base = space->base->inputs.workload.plan;
+    struct plan plan = *base;
     for (int field = 0; field < PLAN_FIELD_COUNT; field++)
         set_field(&plan, (enum plan_field)field, point->values[field]);
-    if (plan_virtual_stages(&plan) != plan_virtual_stages(space->base->inputs.workload.plan)) {
+    if (plan.recompute != base->recompute)
+        plan.recompute_classes = plan_recompute_classes(plan.recompute);
+    if (plan_virtual_stages(&plan) != plan_virtual_stages(base)) {
         plan.stage_layers = NULL;
         plan.stage_layers_list = NULL;
     }

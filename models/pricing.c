@@ -96,7 +96,7 @@ pricing_pass(const struct pricing *pricing, const struct pricing_pass *pass)
 {
     struct kernel kernel = {.kind = KERNEL_ELEMENTWISE,
                             .dtype = DTYPE_FP32,
-                            .elementwise = {.op = pass->name,
+                            .elementwise = {.op = pass->op ? pass->op : pass->name,
                                             .elements = pass->elements,
                                             .read_bytes = pass->read * (double)pass->elements,
                                             .write_bytes = pass->write * (double)pass->elements,
@@ -139,7 +139,8 @@ price_exchange(const struct pricing *pricing, const struct placement *placement,
     struct collective collective = {.kind = exchange->kind,
                                     .dtype = exchange->dtype,
                                     .group = placement_group(placement, exchange->peers, 0),
-                                    .bytes = exchange->bytes};
+                                    .bytes = exchange->bytes,
+                                    .crossing_fraction = exchange->crossing_fraction};
     collective.ranks = placement_group_ranks(placement, exchange->peers);
     if (exchange->kind == COLLECTIVE_SEND_RECV) { /* each to the next of the group */
         collective.from = rank_group_at(&collective.group, 0);
@@ -174,6 +175,7 @@ price_step(const struct pricing *pricing, const struct placement *placement,
 struct priced_source {
     struct shard_list list;
     struct priced_step *prices; /* of each step */
+    bool *runs_again;           /* of each step, before its backward */
 };
 
 static bool
@@ -188,24 +190,38 @@ price_source(const struct pricing *pricing, const struct placement *placement,
     return true;
 }
 
+/* Of the classes that run again; or of all but attention and every other product. */
+static void
+mark_repeated(const struct pricing *pricing, struct priced_source *source, bool is_layer)
+{
+    const struct plan *plan = pricing->inputs->workload.plan;
+    bool is_alternating = plan->recompute == RECOMPUTE_EVERY_OTHER_PRODUCT;
+    int64_t products = 0;
+    source->runs_again =
+        arena_alloc(pricing->arena, (size_t)source->list.count, sizeof *source->runs_again);
+    for (int64_t i = 0; i < source->list.count; i++) {
+        const struct operation *operation = source->list.steps[i].operation;
+        bool is_product = operation && shard_is_product(&operation->kernel);
+        bool is_kept = is_product ? ++products % 2 == 1
+                                  : operation && operation->kernel.kind == KERNEL_ATTENTION;
+        if (is_layer && operation)
+            source->runs_again[i] =
+                is_alternating ? !is_kept : plan->recompute_classes >> operation->spent_on & 1;
+    }
+}
+
 /* Which steps of a list a pass takes. */
 enum selection { SELECT_ALL, SELECT_REPEATED, SELECT_INPUT_GRADIENTS, SELECT_WEIGHT_GRADIENTS };
 
-/* Whether it is a kernel of one of the classes that run again. */
 static bool
-is_repeated(const struct shard_step *step, uint64_t classes)
+is_selected(const struct priced_source *source, int64_t index, enum selection selection)
 {
-    return step->operation && classes >> step->operation->spent_on & 1;
-}
-
-static bool
-is_selected(const struct shard_step *step, enum selection selection, uint64_t repeated)
-{
+    const struct shard_step *step = &source->list.steps[index];
     switch (selection) {
     case SELECT_ALL:
         return true;
     case SELECT_REPEATED:
-        return is_repeated(step, repeated);
+        return source->runs_again[index];
     case SELECT_INPUT_GRADIENTS:
         return !step->is_weight_gradient;
     case SELECT_WEIGHT_GRADIENTS:
@@ -231,7 +247,6 @@ pricing_launches(const struct pricing *pricing, const struct step_work *work)
 struct pass_writer {
     struct priced_step *steps;
     int64_t count, launches;
-    uint64_t repeated; /* classes that run again before their backward */
 };
 
 /* Steps [begin, end) of a source that are selected. An exchange is waited for by the first
@@ -242,22 +257,23 @@ take_steps(struct pass_writer *writer, const struct priced_source *source, int64
 {
     for (int64_t i = begin; i < end; i++) {
         const struct shard_step *step = &source->list.steps[i];
-        if (!is_selected(step, selection, writer->repeated))
+        if (!is_selected(source, i, selection))
             continue;
         int64_t needed_at = writer->count + 1;
         for (int64_t j = i + 1; j <= i + step->beside && j < end; j++)
-            needed_at += is_selected(&source->list.steps[j], selection, writer->repeated);
+            needed_at += is_selected(source, j, selection);
         writer->launches += launches_of(source->prices[i].work);
         writer->steps[writer->count] = source->prices[i];
         writer->steps[writer->count++].needed_at = needed_at;
     }
 }
 
+/* Where backward comes to the first class of which something runs again. */
 static int64_t
-find_repeated(const struct shard_list *list, uint64_t classes)
+find_repeated(const struct priced_source *source)
 {
     int64_t i = 0;
-    while (i < list->count && !is_repeated(&list->steps[i], classes))
+    while (i < source->list.count && !source->runs_again[i])
         i++;
     return i;
 }
@@ -269,8 +285,8 @@ write_backward(struct pass_writer *writer, const struct priced_source sources[2]
                enum recompute_kind recompute, enum selection selection)
 {
     const struct priced_source *forward = &sources[0], *backward = &sources[1];
-    int64_t begin = find_repeated(&backward->list, writer->repeated),
-            end = backward->list.count;
+    int64_t begin = recompute == RECOMPUTE_EVERY_OTHER_PRODUCT ? 0 : find_repeated(backward);
+    int64_t end = backward->list.count;
     if (recompute == RECOMPUTE_FULL)
         take_steps(writer, forward, 0, forward->list.count, SELECT_ALL);
     take_steps(writer, backward, 0, begin, selection);
@@ -286,8 +302,7 @@ write_pass(const struct pricing *pricing, const struct priced_source sources[2],
     const struct plan *plan = pricing->inputs->workload.plan;
     enum recompute_kind recompute = is_layer ? plan->recompute : RECOMPUTE_NONE;
     size_t room = (size_t)(sources[0].list.count + sources[1].list.count);
-    struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0,
-                                 is_layer ? plan->recompute_classes : 0};
+    struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0};
     switch (pass) {
     case PASS_FORWARD:
         take_steps(&writer, &sources[0], 0, sources[0].list.count, SELECT_ALL);
@@ -306,18 +321,43 @@ write_pass(const struct pricing *pricing, const struct priced_source sources[2],
                                 pricing_host(pricing, writer.launches)};
 }
 
+/* Both lists of a block with their prices: what plans share that differ in what runs again. */
+struct priced_lists {
+    struct priced_source sources[2];
+    bool is_layer;
+};
+
+const struct priced_lists *
+pricing_lists(const struct pricing *pricing, const struct shard *shard, enum block block,
+              int64_t expert_place)
+{
+    struct shard_block split = shard_block(shard, block, expert_place, pricing->arena);
+    struct priced_lists *lists = arena_alloc(pricing->arena, 1, sizeof *lists);
+    lists->sources[0].list = split.forward;
+    lists->sources[1].list = split.backward;
+    lists->is_layer = operators_is_of_layer(block);
+    for (int i = 0; i < 2; i++)
+        if (!price_source(pricing, &shard->placement, &lists->sources[i]))
+            return NULL;
+    return lists;
+}
+
+const struct priced_block *
+pricing_passes(const struct pricing *pricing, const struct priced_lists *lists)
+{
+    struct priced_source sources[2] = {lists->sources[0], lists->sources[1]};
+    struct priced_block *out = arena_alloc(pricing->arena, 1, sizeof *out);
+    for (int i = 0; i < 2; i++)
+        mark_repeated(pricing, &sources[i], lists->is_layer);
+    for (int pass = 0; pass < PASS_KINDS; pass++)
+        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, lists->is_layer);
+    return out;
+}
+
 const struct priced_block *
 pricing_block(const struct pricing *pricing, const struct shard *shard, enum block block,
               int64_t expert_place)
 {
-    struct shard_block split = shard_block(shard, block, expert_place, pricing->arena);
-    struct priced_source sources[2] = {{.list = split.forward}, {.list = split.backward}};
-    bool is_layer = operators_is_of_layer(block);
-    struct priced_block *out = arena_alloc(pricing->arena, 1, sizeof *out);
-    for (int i = 0; i < 2; i++)
-        if (!price_source(pricing, &shard->placement, &sources[i]))
-            return NULL;
-    for (int pass = 0; pass < PASS_KINDS; pass++)
-        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, is_layer);
-    return out;
+    const struct priced_lists *lists = pricing_lists(pricing, shard, block, expert_place);
+    return lists ? pricing_passes(pricing, lists) : NULL;
 }

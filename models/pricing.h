@@ -28,6 +28,7 @@ struct pricing_pass {
     int64_t elements;
     double read, write; /* bytes an element */
     int64_t launches;
+    const char *op; /* what it does, where the device may have a rate for it; else NULL */
 };
 const struct step_work *pricing_pass(const struct pricing *pricing,
                                      const struct pricing_pass *pass);
@@ -61,6 +62,14 @@ struct priced_block {
     struct priced_list passes[PASS_KINDS];
 };
 
+/* The two halves of pricing a block: its kernels and exchanges, which know nothing of what the plan
+ * runs again; and the passes made of them. */
+struct priced_lists;
+const struct priced_lists *pricing_lists(const struct pricing *pricing,
+                                         const struct shard *shard, enum block block,
+                                         int64_t expert_place);
+const struct priced_block *pricing_passes(const struct pricing *pricing,
+                                          const struct priced_lists *lists);
 const struct priced_block *pricing_block(const struct pricing *pricing,
                                          const struct shard *shard, enum block block,
                                          int64_t expert_place);

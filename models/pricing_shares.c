@@ -69,6 +69,17 @@ struct owner {
     const struct placement *placement;
 };
 
+/* Within a node all links are alike, and more bytes take no less: the side that sends more is the
+ * slower one, and the other need not be priced. */
+static bool
+is_surely_quicker(const struct owner *owner, const int64_t elements[2], int side)
+{
+    int64_t gpus = owner->placement->gpus_per_node, node = owner->rank / gpus;
+    bool is_one_node = owner->before / gpus == node && owner->after / gpus == node;
+    return is_one_node && elements[0] > 0 && elements[1] > 0 &&
+           (side == 0 ? elements[0] < elements[1] : elements[1] <= elements[0]);
+}
+
 /* Pieces go to the neighbours on both sides at once; the slower side counts. */
 static const struct step_work *
 price_pieces(const struct pricing *pricing, const struct owner *owner)
@@ -85,7 +96,7 @@ price_pieces(const struct pricing *pricing, const struct owner *owner)
                                         .bytes = dtype_bytes(dtype) * (double)elements[side],
                                         .from = owner->rank,
                                         .to = neighbours[side]};
-        if (elements[side] == 0)
+        if (elements[side] == 0 || is_surely_quicker(owner, elements, side))
             continue;
         const struct step_work *work = pricing_collective(
             pricing, "exchange_split_matrices", CLASS_OPTIMIZER_EXCHANGE, &collective);
@@ -196,13 +207,15 @@ price_copies(const struct pricing *pricing, const struct optimizer_share *share,
                                  plan->gradient_dtype == DTYPE_FP32 ? 0 : all,
                                  dtype_bytes(plan->gradient_dtype),
                                  fp32,
-                                 1};
+                                 1,
+                                 "cast"};
     struct pricing_pass narrow = {"narrow_weights",
                                   CLASS_OPTIMIZER_UPDATE,
                                   plan->compute_dtype == DTYPE_FP32 ? 0 : all,
                                   fp32,
                                   dtype_bytes(plan->compute_dtype),
-                                  1};
+                                  1,
+                                  NULL};
     out[SHARE_WIDEN] = pricing_pass(pricing, &widen);
     out[SHARE_NARROW] = pricing_pass(pricing, &narrow);
 }
@@ -227,11 +240,18 @@ price_passes(const struct pricing *pricing, const struct optimizer_share *share,
                                       all,
                                       gradient,
                                       0,
-                                      pass_launches(pricing, share, all)};
-    const struct pricing_pass momentum = {"muon_momentum", CLASS_OPTIMIZER_UPDATE, muon,
-                                          gradient + fp32, fp32 + narrow,          launches};
+                                      pass_launches(pricing, share, all),
+                                      NULL};
+    const struct pricing_pass momentum = {"muon_momentum",
+                                          CLASS_OPTIMIZER_UPDATE,
+                                          muon,
+                                          gradient + fp32,
+                                          fp32 + narrow,
+                                          launches,
+                                          NULL};
     const struct pricing_pass update = {"muon_update", CLASS_OPTIMIZER_UPDATE, muon,
-                                        narrow + fp32, fp32 + narrow,          launches};
+                                        narrow + fp32, fp32 + narrow,          launches,
+                                        NULL};
     price_copies(pricing, share, out);
     out[SHARE_GRADIENT_NORM] = pricing_pass(pricing, &norm);
     out[SHARE_LAUNCHES] = pricing_host(pricing, 2 * launches + adamw_launches +
@@ -309,55 +329,103 @@ join(const struct optimizer_share *a, const struct optimizer_share *b)
 static int64_t
 data_rank(const struct placement *placement, int64_t stage, int64_t index)
 {
-    int64_t count = placement->data * placement->context;
     struct rank_place place = {.pipeline = stage};
-    index = (index + count) % count;
     place.data = index / placement->context;
     place.context = index % placement->context;
     return placement_rank(placement, &place);
 }
 
-/* Shares of the data ranks of a stage, and how many elements of experts each gathers. */
+/* The ranks of a stage that share its weights, in order. */
+static const int64_t *
+list_ranks(const struct placement *placement, int64_t stage, struct arena *arena)
+{
+    int64_t count = placement->data * placement->context;
+    int64_t *ranks = arena_alloc(arena, (size_t)count, sizeof *ranks);
+    for (int64_t i = 0; i < count; i++)
+        ranks[i] = data_rank(placement, stage, i);
+    return ranks;
+}
+
+/* A stage, and the ranks that share its weights. */
+struct sharing {
+    const struct placement *placement;
+    const struct shard_tensors *tensors;
+    const int64_t *ranks;
+    int64_t stage, count;
+    int64_t gathered_experts; /* elements of experts that each gathers */
+};
+
 static const struct optimizer_share *
-stage_shares(const struct pricing *pricing, const struct shard_tensors *tensors,
-             const struct placement *placement, int64_t stage, int64_t *gathered_experts)
+stage_shares(const struct pricing *pricing, struct sharing *sharing)
 {
     struct arena *arena = pricing->arena;
+    const struct placement *placement = sharing->placement;
     const struct plan *plan = pricing->inputs->workload.plan;
-    int64_t count = placement->data * placement->context;
     const struct optimizer_share *dense =
-        optimizer_shares(&tensors->dense, plan, placement->shard, arena);
-    bool is_one_list = tensors->experts.count == 0;
-    if (is_one_list && placement->shard == count)
+        optimizer_shares(&sharing->tensors->dense, plan, placement->shard, arena);
+    bool is_one_list = sharing->tensors->experts.count == 0;
+    if (is_one_list && placement->shard == sharing->count)
         return dense;
     const struct optimizer_share *experts =
-        optimizer_shares(&tensors->experts, plan, placement->expert_shard, arena);
-    struct optimizer_share *both = arena_alloc(arena, (size_t)count, sizeof *both);
-    *gathered_experts = experts->gathered_elements;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rank = data_rank(placement, stage, i);
-        int64_t place = placement_at(placement, rank).expert_data % placement->expert_shard;
+        optimizer_shares(&sharing->tensors->experts, plan, placement->expert_shard, arena);
+    struct optimizer_share *both = arena_alloc(arena, (size_t)sharing->count, sizeof *both);
+    sharing->gathered_experts = experts->gathered_elements;
+    for (int64_t i = 0; i < sharing->count; i++) {
+        int64_t place =
+            placement_at(placement, sharing->ranks[i]).expert_data % placement->expert_shard;
         both[i] = join(&dense[i % placement->shard], &experts[place]);
     }
     return both;
 }
 
-/* Of each kind of rank the lowest of those that take longest. */
+/* Of each kind of rank of the stage the lowest of those that take longest. */
 static void
-find_slowest(const struct program *program, struct rank_program *kinds)
+find_slowest(const struct program *program, const struct sharing *sharing,
+             struct rank_program *kinds, struct arena *arena)
 {
-    const struct placement *placement = &program->placement;
-    for (int64_t stage = 0; stage < placement->pipeline; stage++) {
-        const struct step_work *(*works)[SHARE_STAGE_COUNT] =
-            &program->shares[stage * program->data_ranks];
-        for (int64_t i = 0; i < program->data_ranks; i++) {
-            int64_t rank = data_rank(placement, stage, i);
-            struct rank_program *kind = &kinds[program_kind(program, rank) - program->kinds];
-            struct rank_place best = placement_at(placement, kind->slowest_rank);
-            if (busy_s(works[i]) > busy_s(works[best.data * placement->context + best.context]))
-                kind->slowest_rank = rank;
+    const struct step_work *(*works)[SHARE_STAGE_COUNT] =
+        &program->shares[sharing->stage * program->data_ranks];
+    struct rank_program *first = &kinds[sharing->stage * program->expert_places];
+    double *longest_s = arena_alloc(arena, (size_t)program->expert_places, sizeof *longest_s);
+    for (int64_t i = 0; i < program->expert_places; i++) {
+        struct rank_place place = placement_at(sharing->placement, first[i].slowest_rank);
+        longest_s[i] = busy_s(works[place.data * sharing->placement->context + place.context]);
+    }
+    for (int64_t i = 0; i < sharing->count; i++) {
+        int64_t rank = sharing->ranks[i];
+        int64_t kind = program->expert_places == 1
+                           ? 0
+                           : program_kind(program, rank) - program->kinds -
+                                 sharing->stage * program->expert_places;
+        double own_s = busy_s(works[i]);
+        if (own_s > longest_s[kind]) {
+            longest_s[kind] = own_s;
+            first[kind].slowest_rank = rank;
         }
     }
+}
+
+static bool
+price_stage(const struct pricing *pricing, struct matrix_prices *prices,
+            struct sharing *sharing, struct program *program)
+{
+    int64_t count = sharing->count;
+    const struct step_work *(*works)[SHARE_STAGE_COUNT] =
+        &program->shares[sharing->stage * program->data_ranks];
+    const struct optimizer_share *shares = stage_shares(pricing, sharing);
+    for (int64_t i = 0; i < count; i++) {
+        struct owner owner = {&shares[i],
+                              sharing->ranks[i],
+                              sharing->ranks[(i + count - 1) % count],
+                              sharing->ranks[(i + 1) % count],
+                              sharing->gathered_experts,
+                              sharing->placement};
+        if (!price_share(pricing, prices, &owner, works[i]))
+            return false;
+        if (shares[i].owners_max > program->owners_max)
+            program->owners_max = shares[i].owners_max;
+    }
+    return true;
 }
 
 bool
@@ -367,26 +435,18 @@ pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensor
     const struct placement *placement = &program->placement;
     struct matrix_prices prices = {.count = 0};
     program->data_ranks = placement->data * placement->context;
-    const struct step_work *(*works)[SHARE_STAGE_COUNT] = arena_alloc(
-        pricing->arena, (size_t)(placement->pipeline * program->data_ranks), sizeof *works);
-    program->shares = works;
+    program->shares =
+        arena_alloc(pricing->arena, (size_t)(placement->pipeline * program->data_ranks),
+                    sizeof *program->shares);
     for (int64_t stage = 0; stage < placement->pipeline; stage++) {
-        int64_t gathered_experts = 0;
-        const struct optimizer_share *shares =
-            stage_shares(pricing, &tensors[stage], placement, stage, &gathered_experts);
-        for (int64_t i = 0; i < program->data_ranks; i++) {
-            struct owner owner = {&shares[i],
-                                  data_rank(placement, stage, i),
-                                  data_rank(placement, stage, i - 1),
-                                  data_rank(placement, stage, i + 1),
-                                  gathered_experts,
-                                  placement};
-            if (!price_share(pricing, &prices, &owner, works[stage * program->data_ranks + i]))
-                return false;
-            if (shares[i].owners_max > program->owners_max)
-                program->owners_max = shares[i].owners_max;
-        }
+        struct sharing sharing = {.placement = placement,
+                                  .tensors = &tensors[stage],
+                                  .ranks = list_ranks(placement, stage, pricing->arena),
+                                  .stage = stage,
+                                  .count = program->data_ranks};
+        if (!price_stage(pricing, &prices, &sharing, program))
+            return false;
+        find_slowest(program, &sharing, kinds, pricing->arena);
     }
-    find_slowest(program, kinds);
     return true;
 }

@@ -242,7 +242,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
         arena_alloc(builder->pricing.arena, builder->capacity, sizeof *builder->items);
     if (!price_transfers(builder))
         return false;
-    builder->next = (struct step_item){.layer = STEP_NONE, .microbatch = 0};
+    builder->next = (struct step_item){.layer = STEP_NONE, .microbatch = 0, .pass = STEP_NONE};
     program_make_buckets(builder);
     program_append_first_gathers(builder);
     program_append_zeroing(builder);

@@ -77,6 +77,7 @@ struct step_item {
     bool is_joint; /* `peers` start it together */
     enum peers peers;
     int32_t layer, microbatch;     /* STEP_NONE: none */
+    int32_t pass;                  /* of its stage's schedule; STEP_NONE: none */
     int32_t after[STEP_WAITS_MAX]; /* earlier items that it waits for; STEP_NONE: none */
     int32_t from_stage; /* of a transfer: the stage that sends, and its item that made */
     int32_t from_item;  /* what is sent; STEP_NONE: no transfer */

@@ -7,6 +7,7 @@
 /* How far a pass is. */
 struct pass_cursor {
     struct schedule_step step;
+    int32_t index; /* of that step in the schedule */
     const struct pass_block *blocks;
     int64_t count;
     int64_t block, position; /* of the step that comes next */
@@ -120,6 +121,7 @@ begin_pass(struct program_builder *builder, struct pass_cursor *cursor, int64_t 
     const struct schedule_step *step = &builder->schedule->steps[index];
     *cursor =
         (struct pass_cursor){.step = *step,
+                             .index = (int32_t)index,
                              .last_compute = STEP_NONE,
                              .is_last_of_chunk = index == builder->last_weights[step->chunk]};
     cursor->blocks = builder->spans[step->chunk].blocks;
@@ -128,6 +130,7 @@ begin_pass(struct program_builder *builder, struct pass_cursor *cursor, int64_t 
         cursor->waiting[i].item = STEP_NONE;
     builder->next.phase = is_forward(cursor) ? PHASE_FORWARD : PHASE_BACKWARD;
     builder->next.microbatch = (int32_t)step->microbatch;
+    builder->next.pass = cursor->index;
     builder->next.layer = STEP_NONE;
     append_transfer(builder, cursor);
 }
@@ -196,6 +199,7 @@ advance(struct program_builder *builder, struct pass_cursor *cursor)
 {
     builder->next.phase = is_forward(cursor) ? PHASE_FORWARD : PHASE_BACKWARD;
     builder->next.microbatch = (int32_t)cursor->step.microbatch;
+    builder->next.pass = cursor->index;
     while (cursor->block < cursor->count) {
         builder->next.layer = block_at(cursor, cursor->block).layer;
         if (cursor->position == 0)

@@ -52,7 +52,8 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
 {
     struct arena *arena = builder->pricing.arena;
     const struct plan *plan = builder->shard.workload.plan;
-    size_t units = (size_t)builder->units;
+    /* A stage may hold no unit at all, yet has its first bucket. */
+    size_t units = (size_t)(builder->units > 0 ? builder->units : 1);
     bool is_dense = peers == PEERS_DATA;
     int64_t *sizes = arena_alloc(arena, units, sizeof *sizes);
     for (int64_t i = 0; i < tensors->count; i++)
@@ -337,8 +338,10 @@ void
 program_append_optimizer(struct program_builder *builder)
 {
     const struct plan *plan = builder->shard.workload.plan;
-    builder->next = (struct step_item){
-        .phase = PHASE_OPTIMIZER, .layer = STEP_NONE, .microbatch = STEP_NONE};
+    builder->next = (struct step_item){.phase = PHASE_OPTIMIZER,
+                                       .layer = STEP_NONE,
+                                       .microbatch = STEP_NONE,
+                                       .pass = STEP_NONE};
     if (!plan->overlaps_gradient_reduction && plan->zero_stage < 2)
         append_exposed_reductions(builder);
     append_embedding_reduction(builder);

@@ -32,28 +32,61 @@ struct search {
     struct arena *arena;
 };
 
-static const char *
+struct formula {
+    const char *file, *words;
+};
+
+static const struct formula PRODUCT = {
+    "hw/gemm_cost.c",
+    "launch + rounds of tiles over the compute units x filling and k steps of a tile, or bytes "
+    "over caches and HBM, overlapped; the quickest of the device's tiles and splits of k"};
+static const struct formula STREAM = {
+    "hw/memory_cost.c", "launch + bytes over the bandwidth that a kernel of that size reaches"};
+static const struct formula ROWS = {
+    "hw/row_cost.c",
+    "launch + the longer of rounds of rows x what a row takes, and bytes over HBM's bandwidth"};
+static const struct formula EXCHANGE = {"hw/collective_cost.c",
+                                        "launch + steps x hops + bytes over the slowest link "
+                                        "or NIC; the algorithm and protocol that "
+                                        "the library would choose"};
+
+static struct formula
 kernel_formula(enum kernel_kind kind)
 {
-    static const char *const files[KERNEL_KIND_COUNT] = {
-        [KERNEL_GEMM] = "hw/gemm_cost.c",
-        [KERNEL_GROUPED_GEMM] = "hw/gemm_cost.c",
-        [KERNEL_FUSED_MOE] = "hw/fused_moe_cost.c",
-        [KERNEL_ATTENTION] = "hw/attention_cost.c",
-        [KERNEL_ELEMENTWISE] = "hw/memory_cost.c",
-        [KERNEL_RMS_NORM] = "hw/row_cost.c",
-        [KERNEL_SOFTMAX] = "hw/row_cost.c",
-        [KERNEL_GATHER] = "hw/memory_cost.c",
-        [KERNEL_SCATTER_ADD] = "hw/memory_cost.c",
-        [KERNEL_TRANSPOSE] = "hw/memory_cost.c",
-        [KERNEL_TOP_K] = "hw/row_cost.c",
-        [KERNEL_CROSS_ENTROPY] = "hw/row_cost.c",
-        [KERNEL_CONVOLUTION] = "hw/convolution_cost.c",
-        [KERNEL_ADAMW] = "hw/memory_cost.c",
-        [KERNEL_NEWTON_SCHULZ] = "hw/newton_schulz_cost.c",
-        [KERNEL_COPY] = "hw/memory_cost.c",
-    };
-    return files[kind];
+    switch (kind) {
+    case KERNEL_GEMM:
+    case KERNEL_GROUPED_GEMM:
+        return PRODUCT;
+    case KERNEL_FUSED_MOE:
+        return (struct formula){"hw/fused_moe_cost.c",
+                                "launch + the root of the squares of what weights, rows and "
+                                "products take"};
+    case KERNEL_ATTENTION:
+        return (struct formula){"hw/attention_cost.c",
+                                "launch + the longer of rounds of walks over tiles of queries "
+                                "and keys, and bytes over HBM's bandwidth"};
+    case KERNEL_RMS_NORM:
+    case KERNEL_SOFTMAX:
+    case KERNEL_TOP_K:
+    case KERNEL_CROSS_ENTROPY:
+        return ROWS;
+    case KERNEL_CONVOLUTION:
+        return (struct formula){"hw/convolution_cost.c",
+                                "launch + bytes over HBM's bandwidth or channels one by one; "
+                                "a batch of products where groups have several channels"};
+    case KERNEL_NEWTON_SCHULZ:
+        return (struct formula){"hw/newton_schulz_cost.c",
+                                "steps x three products, two of them symmetric, + the norm"};
+    case KERNEL_ELEMENTWISE:
+    case KERNEL_GATHER:
+    case KERNEL_SCATTER_ADD:
+    case KERNEL_TRANSPOSE:
+    case KERNEL_ADAMW:
+    case KERNEL_COPY:
+    case KERNEL_KIND_COUNT:
+        break;
+    }
+    return STREAM;
 }
 
 /* The work's price with the numbers of `root`. */
@@ -248,7 +281,9 @@ provenance_of(const struct run *run, const struct step_work *work, struct proven
         return error_add(errors, ERROR_INPUT, "",
                          "%s is no single kernel or collective: it has no one price",
                          work->name);
-    out->formula = work->kernel ? kernel_formula(work->kernel->kind) : "hw/collective_cost.c";
+    struct formula formula = work->kernel ? kernel_formula(work->kernel->kind) : EXCHANGE;
+    out->formula = formula.file;
+    out->words = formula.words;
     if (!find_file(&search, errors) ||
         !price(&search, search.changed, arena, &out->price_s, errors))
         return false;

@@ -17,6 +17,7 @@ struct provenance_number {
 
 struct provenance {
     const char *formula; /* "hw/gemm_cost.c" */
+    const char *words;   /* what it computes, in a line */
     double price_s;      /* alone on an idle device, without the host's part */
     const struct provenance_number *numbers; /* that it depends on most first */
     int64_t count;

@@ -94,6 +94,7 @@ START_TEST(a_collective_comes_from_the_fabric)
     struct step_work work = {.name = "gather", .collective = &collective};
     ck_assert(provenance_of(run, &work, &found, arena, &errors));
     ck_assert_str_eq(found.formula, "hw/collective_cost.c");
+    ck_assert_ptr_nonnull(strstr(found.words, "steps x hops"));
     ck_assert_ptr_nonnull(find("node.link_bytes_per_s"));
     ck_assert_ptr_nonnull(strstr(find("node.link_bytes_per_s")->where, "mi300x-pollara.json:"));
     ck_assert_int_gt((int64_t)strlen(find("node.link_bytes_per_s")->source), 10);

@@ -247,6 +247,20 @@ read_parts(struct run_reader *reader)
 }
 
 /* Puts the settings in their places, and reads all that comes of it. */
+/* The exchanges of context ranks are made for one kernel of attention. */
+static bool
+check_stack(const struct run *run, struct error_list *errors)
+{
+    const struct workload *workload = &run->inputs.workload;
+    if (workload->plan->context == 1 || !workload->software->keeps_attention_scores)
+        return true;
+    return json_fail(
+        json_member(run->plan_object, "context"), errors,
+        "is %lld, but the software stack keeps the scores of attention, which is not "
+        "split over context ranks, wanted 1",
+        (long long)workload->plan->context);
+}
+
 static const struct run *
 read_run(struct run_reader *reader)
 {
@@ -258,6 +272,7 @@ read_run(struct run_reader *reader)
     const struct workload *workload = &run->inputs.workload;
     bool is_fitting = plan_check(workload->plan, run->plan_object, workload->arch,
                                  run->inputs.cluster, reader->errors);
+    is_fitting = check_stack(run, reader->errors) && is_fitting;
     return is_fitting ? run : NULL;
 }
 

@@ -64,11 +64,13 @@ append_routing(struct shard_builder *builder, bool is_dispatch)
                                         .kind = COLLECTIVE_ALL_TO_ALL,
                                         .peers = PEERS_EXPERT,
                                         .dtype = builder->shard->workload.plan->compute_dtype,
-                                        .bytes = builder->lists.routed_bytes};
+                                        .bytes = builder->lists.routed_bytes,
+                                        .crossing_fraction = builder->lists.crossing_fraction};
     struct shard_exchange within = all_to_all;
     within.name = is_dispatch ? "gather_dispatched" : "scatter_combined";
     within.kind = is_dispatch ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
     within.peers = PEERS_EXPERT_TENSOR;
+    within.crossing_fraction = 0;
     within.bytes = builder->lists.routed_rows * builder->lists.row_bytes;
     bool is_cut = shard_expert_pieces(builder->shard) > 1;
     if (is_cut && !is_dispatch)
@@ -286,7 +288,7 @@ build_backward(struct shard_builder *builder)
 }
 
 /* What an operator of those that run again keeps all the same: the first of a run of one class its
- * input, the attention core all but its statistics, since other products need its output. */
+ * input, the attention core all but its scores, since other products need its output. */
 static double
 input_bytes(const struct shard_builder *builder, int64_t index, double saved_bytes)
 {
@@ -295,10 +297,40 @@ input_bytes(const struct shard_builder *builder, int64_t index, double saved_byt
     bool is_first = index == 0 || items[index - 1].spent_on != items[index].spent_on;
     double input = lists->whole_bytes / (double)shard_split_ranks(builder->shard);
     if (items[index].spent_on == CLASS_ATTENTION_CORE)
-        return saved_bytes;
+        return saved_bytes - shard_lists_at(lists, index)->remade_bytes;
     if (shard_lists_layout(lists, index) == TOKENS_ROUTED)
         input = lists->routed_rows * lists->row_bytes;
     return is_first ? input : 0;
+}
+
+/* Bytes that a kernel leaves behind if it is attention, or a product and kept. */
+static double
+made_bytes(const struct kernel *kernel, int64_t products)
+{
+    const struct grouped_gemm *grouped = &kernel->grouped_gemm;
+    const struct attention *attention = &kernel->attention;
+    double elements = 0, statistics = 0;
+    if (kernel->kind == KERNEL_GEMM) {
+        elements = (double)kernel->gemm.m * (double)kernel->gemm.n * (double)kernel->gemm.batch;
+    } else if (kernel->kind == KERNEL_GROUPED_GEMM) {
+        for (int64_t i = 0; i < grouped->experts; i++)
+            elements += (double)grouped->rows[i] * (double)grouped->n;
+    } else if (kernel->kind == KERNEL_ATTENTION) {
+        double rows = (double)(attention->batch * attention->q_len * attention->q_heads);
+        statistics = dtype_bytes(DTYPE_FP32) * rows;
+        return rows * (double)attention->head_dim * dtype_bytes(kernel->dtype) + statistics;
+    }
+    return products % 2 == 1 ? elements * dtype_bytes(kernel->dtype) : 0;
+}
+
+static void
+add_made(const struct model_operator *item, int64_t *products, struct shard_block *out)
+{
+    for (int i = 0; i < item->forward_count; i++) {
+        const struct kernel *kernel = &item->forward[i].kernel;
+        *products += shard_is_product(kernel);
+        out->product_bytes[item->spent_on] += made_bytes(kernel, *products);
+    }
 }
 
 /* The operator that enters the whole keeps only its rank's part of its input: with sequence
@@ -306,6 +338,7 @@ input_bytes(const struct shard_builder *builder, int64_t index, double saved_byt
 static void
 add_saved(const struct shard_builder *builder, struct shard_block *out)
 {
+    int64_t products = 0;
     for (int64_t i = 0; i < builder->lists.of[TOKENS_WHOLE].count; i++) {
         enum token_layout own = shard_lists_layout(&builder->lists, i);
         bool is_entry =
@@ -316,6 +349,7 @@ add_saved(const struct shard_builder *builder, struct shard_block *out)
             bytes /= (double)shard_split_ranks(builder->shard);
         out->saved_bytes[item->spent_on] += bytes;
         out->input_bytes[item->spent_on] += input_bytes(builder, i, bytes);
+        add_made(item, &products, out);
         if (item->transient_bytes > out->transient_bytes)
             out->transient_bytes = item->transient_bytes;
     }
@@ -332,6 +366,12 @@ shard_block(const struct shard *shard, enum block block, int64_t expert_place,
     out.backward = build_backward(&builder);
     add_saved(&builder, &out);
     return out;
+}
+
+bool
+shard_is_product(const struct kernel *kernel)
+{
+    return kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_GROUPED_GEMM;
 }
 
 double

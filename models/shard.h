@@ -31,6 +31,7 @@ struct shard_exchange {
     enum dtype dtype;
     double bytes; /* as hw/collective.h counts them; of an all-to-all with unequal shares those
                      that would take an equal one as long: the busiest rank decides */
+    double crossing_fraction; /* as of struct collective */
 };
 
 /* A kernel or an exchange. */
@@ -51,6 +52,7 @@ struct shard_block {
     double saved_bytes[STEP_CLASS_COUNT]; /* kept for backward, by the class of the operator */
     double
         input_bytes[STEP_CLASS_COUNT]; /* of that, what they cannot do without to run again */
+    double product_bytes[STEP_CLASS_COUNT]; /* what attention and every other product make */
     double transient_bytes; /* what the hungriest of its operators takes beside what is kept */
 };
 
@@ -63,6 +65,9 @@ struct shard {
 /* Of the ranks that hold the expert_place-th part of the experts. */
 struct shard_block shard_block(const struct shard *shard, enum block block,
                                int64_t expert_place, struct arena *arena);
+
+/* One of those that RECOMPUTE_EVERY_OTHER_PRODUCT counts. */
+bool shard_is_product(const struct kernel *kernel);
 
 /* All that it keeps for backward, and of that what selective recomputation drops. */
 double shard_saved_bytes(const struct shard_block *block);

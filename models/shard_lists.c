@@ -161,23 +161,32 @@ all_to_all_rows(const struct expert_loads *loads, int64_t ranks)
     return ranks > 1 ? most * (double)ranks / (double)(ranks - 1) : sent;
 }
 
-/* What of the copies crosses between nodes, where those for one node go together. Within the node
- * they are copied over links that are much faster than NICs, which is not counted. */
-static double
-sent_fraction(const struct shard *shard, const struct routed_tokens *routed)
+/* Nodes that hold experts. */
+static int64_t
+expert_nodes(const struct placement *placement)
 {
-    const struct placement *placement = &shard->placement;
-    const struct arch *arch = shard->workload.arch;
-    struct routing_groups groups = {arch->router_groups, arch->router_groups_per_token};
     struct rank_group group = placement_group(placement, PEERS_EXPERT, 0);
     int64_t members = rank_group_count(&group);
     int64_t first = rank_group_at(&group, 0) / placement->gpus_per_node;
     int64_t last = rank_group_at(&group, members - 1) / placement->gpus_per_node;
-    int64_t nodes = last - first + 1 < members ? last - first + 1 : members;
-    bool is_even = nodes > 1 && arch->experts % nodes == 0;
-    if (!shard->workload.software->sends_once_per_node || !is_even)
-        return 1;
-    return fmin(1, routing_places_met(routed, groups, nodes) / (double)routed->per_token);
+    return last - first + 1 < members ? last - first + 1 : members;
+}
+
+/* A token that goes to several experts of a rank goes there as one copy, and so to several ranks
+ * of a node. */
+static void
+send_once(struct shard_lists *lists, const struct routed_tokens *routed)
+{
+    const struct arch *arch = lists->shard->workload.arch;
+    struct routing_groups groups = {arch->router_groups, arch->router_groups_per_token};
+    int64_t ranks = lists->shard->placement.expert;
+    int64_t nodes = expert_nodes(&lists->shard->placement);
+    if (!lists->shard->workload.software->sends_once_per_node || nodes == 1 ||
+        arch->experts % nodes != 0)
+        return;
+    double ranks_met = routing_places_met(routed, groups, ranks);
+    lists->routed_bytes *= ranks_met / (double)routed->per_token;
+    lists->crossing_fraction = routing_places_met(routed, groups, nodes) / ranks_met;
 }
 
 /* What the ranks of that place among the experts get to do. */
@@ -199,8 +208,8 @@ route(struct shard_lists *lists, int64_t place)
         rows[i] = loads.rows[place * local + i] * senders;
         lists->routed_rows += (double)rows[i];
     }
-    lists->routed_bytes = all_to_all_rows(&loads, ranks) * lists->row_bytes *
-                          sent_fraction(lists->shard, &routed);
+    lists->routed_bytes = all_to_all_rows(&loads, ranks) * lists->row_bytes;
+    send_once(lists, &routed);
     if (lists->of[TOKENS_ROUTED].items != lists->of[TOKENS_WHOLE].items)
         route_operators(lists, rows, even);
 }

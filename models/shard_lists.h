@@ -15,6 +15,9 @@ struct shard_lists {
     double whole_bytes;                          /* of all tokens of a tensor group */
     double routed_rows;  /* token copies that this rank's experts see, of all senders */
     double routed_bytes; /* of an equal all-to-all that would take as long as this one */
+    double
+        crossing_fraction; /* of them, as of struct collective: what goes to several ranks of a
+                                 node crosses once; 0: as often as it is sent */
 };
 
 struct shard_lists shard_lists_of(const struct shard *shard, enum block block,

@@ -155,6 +155,24 @@ START_TEST(experts_are_reached_by_two_all_to_alls_each_way)
 }
 END_TEST
 
+/* Of 8 from 128 experts on 16 ranks, 16 (1 - C(120, 8) / C(128, 8)) = 6.5965 ranks and 2 (1 - C(64,
+ * 8) / C(128, 8)) = 1.9938 nodes: so many copies, so many of them cross. */
+START_TEST(a_token_goes_once_to_a_rank_and_once_to_a_node)
+{
+    const char *settings[] = {"plan.expert=16", "software.sends_once_per_node=true"};
+    struct shard shard = shard_of("configs/models/qwen3-30b-a3b.json", settings, 2);
+    struct shard_block block = shard_block(&shard, BLOCK_FEED_FORWARD, 0, arena);
+    struct tally sent = tally_of(&block.forward, COLLECTIVE_ALL_TO_ALL, PEERS_EXPERT);
+    CHECK_NEAR(sent.bytes, 2 * 4096 * 6.596512811001903 * 2048 * 2, 1e-12);
+    for (int64_t i = 0; i < block.forward.count; i++) {
+        const struct shard_exchange *exchange = block.forward.steps[i].exchange;
+        if (exchange && exchange->kind == COLLECTIVE_ALL_TO_ALL)
+            CHECK_NEAR(exchange->crossing_fraction, 1.9938082714464158 / 6.596512811001903,
+                       1e-12);
+    }
+}
+END_TEST
+
 /* Ring attention: c - 1 times the keys and values of one rank's tokens forward, twice that backward
  * (their gradients go round too): Llama has 8 heads of 128 (arXiv 2310.01889). */
 START_TEST(a_ring_passes_keys_and_values_c_minus_1_times)
@@ -237,6 +255,7 @@ shard_suite(void)
     tcase_add_test(tests, sequence_parallel_blocks_gather_and_scatter);
     tcase_add_test(tests, tensor_parallel_blocks_reduce_once_each_way);
     tcase_add_test(tests, experts_are_reached_by_two_all_to_alls_each_way);
+    tcase_add_test(tests, a_token_goes_once_to_a_rank_and_once_to_a_node);
     tcase_add_test(tests, a_ring_passes_keys_and_values_c_minus_1_times);
     tcase_add_test(tests, tensor_ranks_with_the_same_tokens_route_them_twice);
     tcase_add_test(tests, unequal_loads_reach_products_and_all_to_alls);

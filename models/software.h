@@ -17,10 +17,14 @@ struct software {
     bool fuses_swiglu;                 /* SiLU, product and (backward) its recomputation */
     bool fuses_attention_mixing;       /* q-k mean, norm, temperature, RoPE in one kernel */
     bool fuses_rope;                   /* else negate, lay side by side, multiply twice, add */
-    bool repeats_key_value_heads;      /* copies keys and values to every query head */
-    bool pads_value_heads;             /* to the width of the queries, for attention (MLA) */
-    bool fuses_router_tail;            /* softmax and top-k in one kernel */
-    bool fuses_permutation;            /* rows to their experts and back, weights applied: one
+    bool splits_projections;      /* queries, keys and values are a product each, so are gate
+                                          and up; else one product makes what has one input */
+    bool keeps_attention_scores;  /* attention is two products and a softmax, not one kernel:
+                                          scores are kept for backward */
+    bool repeats_key_value_heads; /* copies keys and values to every query head */
+    bool pads_value_heads;        /* to the width of the queries, for attention (MLA) */
+    bool fuses_router_tail;       /* softmax and top-k in one kernel */
+    bool fuses_permutation;       /* rows to their experts and back, weights applied: one
                                           kernel each way; else index, multiply, add to zeros */
     bool
         weighs_activations; /* an expert's weight is multiplied into its activation, within SwiGLU,

@@ -1,9 +1,5 @@
-/* A simulated step: where its time went, how sure that is, and what it is worth.
- *
- * The time of the representative rank is cut at the starts and ends of its compute lane. A kernel
- * counts for its class. A gap counts for what the next kernel waited for: the engine has noted who
- * released whom, so the gap is followed back from release to release until it is used up. All in
- * whole picoseconds, so the parts add up exactly. */
+/* A simulated step: where its time went (models/step_account.h), how sure that is, and what it is
+ * worth. */
 #include "models/step.h"
 
 #include <assert.h>
@@ -11,6 +7,7 @@
 #include <stdlib.h>
 
 #include "models/memory_change.h"
+#include "models/step_account.h"
 #include "sim/base/units.h"
 #include "sim/engine/engine.h"
 
@@ -32,37 +29,24 @@ rank_of(const struct step *step, uint32_t task)
     return task_graph_lane(step->lowered.graph, lanes[0]).group;
 }
 
+/* Lanes are laid out slot by slot, a slot for each rank or, folded, for each kind. */
 const struct step_item *
 step_item_of(const struct step *step, uint32_t task)
 {
+    size_t count = 0;
+    const struct program *program = step->lowered.program;
     struct task from = task_graph_task(step->lowered.graph, task);
-    return &program_kind(step->lowered.program, rank_of(step, task))->items[from.tag];
+    const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
+    int64_t slot = lanes[0] / STEP_LANE_COUNT;
+    const struct rank_program *kind =
+        step->lowered.is_all ? program_kind(program, slot) : &program->kinds[slot];
+    return &kind->items[from.tag];
 }
 
 const struct step_work *
 step_work_of(const struct step *step, uint32_t task)
 {
     return program_work(step->lowered.program, step_item_of(step, task), rank_of(step, task));
-}
-
-/* Whether the representative rank takes part in the task. */
-static bool
-is_own(const struct step *step, uint32_t task)
-{
-    size_t count = 0;
-    const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
-    for (size_t i = 0; i < count; i++)
-        if (task_graph_lane(step->lowered.graph, lanes[i]).group ==
-            (uint32_t)step->lowered.representative)
-            return true;
-    return false;
-}
-
-/* What waiting for that task counts as. */
-static enum step_class
-waiting_class(const struct step *step, uint32_t task)
-{
-    return is_own(step, task) ? step_work_of(step, task)->spent_on : CLASS_BUBBLE;
 }
 
 static int64_t
@@ -118,38 +102,6 @@ chain_sigma_s(const struct step *step, struct arena *arena)
     return sqrt(variance);
 }
 
-/* Counts the gap [from, to] that ended when `task` ended, following releases backwards. */
-static void
-count_gap(struct step *step, int64_t from, int64_t to, int32_t task)
-{
-    const struct trace_entry *entries = step->trace->entries;
-    while (to > from && task != TASK_NONE) {
-        int64_t begin = later(entries[task].start_ps, from);
-        if (begin < to)
-            step->class_ps[waiting_class(step, (uint32_t)task)] += to - begin;
-        to = begin < to ? begin : to;
-        task = entries[task].released_by;
-    }
-    step->class_ps[CLASS_BUBBLE] += to - from;
-}
-
-/* Of the tasks that the representative rank takes part in, the one that ends last. */
-static int32_t
-last_own_task(const struct step *step)
-{
-    const struct trace *trace = step->trace;
-    int32_t last = TASK_NONE;
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        size_t count = 0;
-        const uint32_t *tasks =
-            trace_lane_tasks(trace, lowered_lane(&step->lowered, (enum step_lane)lane), &count);
-        if (count > 0 && (last == TASK_NONE || trace->entries[tasks[count - 1]].end_ps >
-                                                   trace->entries[last].end_ps))
-            last = (int32_t)tasks[count - 1];
-    }
-    return last;
-}
-
 static void
 count_cost(struct step *step, const struct step_work *work)
 {
@@ -159,57 +111,28 @@ count_cost(struct step *step, const struct step_work *work)
     step->class_bytes[work->spent_on] += work->kernel_cost->hbm_bytes;
 }
 
-/* Each part for its class; what rounding leaves, for that of the whole. */
 static void
-count_parts_of(struct step *step, const struct step_work *work, int64_t own_ps)
+count_stretch(void *context, const struct step_stretch *stretch)
 {
-    int64_t left_ps = own_ps;
-    for (int64_t i = 0; i < work->part_count; i++) {
-        const struct step_work *part = work->parts[i];
-        double share = work->work_s > 0 ? part->work_s / work->work_s : 0;
-        int64_t part_ps = (int64_t)((double)own_ps * share);
-        part_ps = part_ps < left_ps ? part_ps : left_ps;
-        step->class_ps[part->spent_on] += part_ps;
-        left_ps -= part_ps;
-        count_cost(step, part);
-    }
-    step->class_ps[work->spent_on] += left_ps;
+    struct step *step = context;
+    step->class_ps[stretch->spent_on] += stretch->end_ps - stretch->start_ps;
 }
 
-/* A kernel counts for its class as long as it takes alone, the rest is what running beside
- * collectives costs. */
-static void
-count_kernel(struct step *step, uint32_t task)
-{
-    const struct trace_entry *entry = &step->trace->entries[task];
-    const struct step_work *work = step_work_of(step, task);
-    int64_t whole_ps = entry->end_ps - entry->start_ps;
-    int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
-    int64_t own_ps = alone_ps < whole_ps ? alone_ps : whole_ps;
-    count_parts_of(step, work, own_ps);
-    count_cost(step, work);
-    step->class_ps[CLASS_OVERLAP] += whole_ps - own_ps;
-}
-
+/* The representative rank's time by class, and what its kernels compute and move. */
 static void
 count_all(struct step *step)
 {
-    const struct trace *trace = step->trace;
+    const struct step_visitor visitor = {count_stretch, step};
     size_t tasks = 0;
     const uint32_t *lane =
-        trace_lane_tasks(trace, lowered_lane(&step->lowered, LANE_COMPUTE), &tasks);
-    int64_t now = 0;
+        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_COMPUTE), &tasks);
+    step_account(step, lowered_slot(&step->lowered, step->lowered.representative), &visitor);
     for (size_t i = 0; i < tasks; i++) {
-        const struct trace_entry *entry = &trace->entries[lane[i]];
-        if (entry->start_ps > now)
-            count_gap(step, now, entry->start_ps, entry->released_by);
-        count_kernel(step, lane[i]);
-        now = entry->end_ps;
+        const struct step_work *work = step_work_of(step, lane[i]);
+        for (int64_t part = 0; part < work->part_count; part++)
+            count_cost(step, work->parts[part]);
+        count_cost(step, work);
     }
-    int32_t last = last_own_task(step);
-    int64_t own_end_ps = last == TASK_NONE ? now : later(now, trace->entries[last].end_ps);
-    count_gap(step, now, own_end_ps, last);
-    step->class_ps[CLASS_BUBBLE] += trace->end_ps - own_end_ps; /* others go on */
 }
 
 const char *

@@ -245,6 +245,7 @@ add_mlp_router(const struct walk *walk)
 struct ffn {
     enum tensor_part part;
     int64_t width, copies;
+    bool is_plain; /* up alone */
     const char *gate_up, *gate_up_bias, *down, *down_bias;
 };
 
@@ -257,7 +258,7 @@ add_ffn(const struct walk *walk, const struct ffn *ffn)
     struct tensor bias = {.part = ffn->part, .columns = 1, .copies = ffn->copies};
     weight.name = ffn->gate_up;
     bias.name = ffn->gate_up_bias;
-    weight.rows = bias.rows = 2 * ffn->width;
+    weight.rows = bias.rows = (ffn->is_plain ? 1 : 2) * ffn->width;
     weight.columns = arch->hidden;
     take(walk, weight);
     if (arch->has_ffn_bias)
@@ -278,6 +279,7 @@ add_feed_forward(const struct walk *walk)
     struct ffn dense = {.part = PART_DENSE_FFN,
                         .width = arch->dense_ffn,
                         .copies = 1,
+                        .is_plain = arch->is_ffn_plain,
                         .gate_up = "layer.ffn.gate_up",
                         .gate_up_bias = "layer.ffn.gate_up_bias",
                         .down = "layer.ffn.down",

@@ -6,46 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run whose parts may be altered. */
-struct altered {
-    struct run run;
-    struct cluster cluster;
-    struct device device;
-    struct software software;
-    struct plan plan;
-    struct routing routing;
-};
-
-static struct altered *
-alter(const struct run *run, struct arena *arena)
-{
-    struct altered *altered =
-        arena_copy(arena, &(struct altered){.run = *run}, sizeof *altered);
-    struct step_inputs *inputs = &altered->run.inputs;
-    altered->cluster = *inputs->cluster;
-    altered->device = *altered->cluster.device;
-    altered->software = *inputs->workload.software;
-    altered->plan = *inputs->workload.plan;
-    inputs->cluster = &altered->cluster;
-    altered->cluster.device = &altered->device;
-    inputs->workload.software = &altered->software;
-    inputs->workload.plan = &altered->plan;
-    return altered;
-}
+#include "models/altered.h"
 
 static void
 double_nics(struct altered *altered)
 {
-    altered->cluster.fabric.nic_bytes_per_s *= 2;
+    altered_scale_nics(altered, 2);
 }
 
-/* Twice the bytes a second over links are as many more from and to HBM. */
 static void
 double_links(struct altered *altered)
 {
-    struct fabric *fabric = &altered->cluster.fabric;
-    fabric->link_bytes_per_s *= 2;
-    fabric->hbm_fraction = fabric->hbm_fraction > 0.5 ? 1 : 2 * fabric->hbm_fraction;
+    altered_scale_links(altered, 2);
 }
 
 /* The rings of a collective over nodes take both, and are as slow as the slower. */
@@ -59,59 +31,37 @@ double_nics_and_links(struct altered *altered)
 static void
 double_hbm(struct altered *altered)
 {
-    altered->device.memory.hbm_read_bytes_per_s *= 2;
-    altered->device.memory.hbm_write_bytes_per_s *= 2;
-    altered->cluster.fabric.hbm_fraction /= 2;
+    altered_scale_hbm(altered, 2);
 }
 
 static void
 double_matrix_rate(struct altered *altered)
 {
-    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-        altered->device.peak_flop_per_s[dtype] *= 2;
-        altered->device.gemm.boost_flop_per_s[dtype] *= 2;
-        altered->device.gemm.sustained_flop_per_s[dtype] *= 2;
-    }
+    altered_scale_matrix(altered, 2);
 }
 
 static void
 drop_host_launches(struct altered *altered)
 {
-    altered->software.host_launch_s = 0;
+    altered_scale_host_launches(altered, 0);
 }
 
-/* What every kernel takes on the device before it has moved or computed anything. */
 static void
 drop_kernel_starts(struct altered *altered)
 {
-    struct device *device = &altered->device;
-    device->gemm.launch_s = device->gemm.grouped_launch_s = device->gemm.moe_launch_s = 0;
-    for (int kind = 0; kind < KERNEL_KIND_COUNT; kind++)
-        for (int direction = 0; direction < 2; direction++)
-            device->streams[kind][direction].fixed_s = 0;
-    for (int64_t i = 0; i < device->attention_count; i++)
-        for (int direction = 0; direction < 2; direction++)
-            device->attention[i].passes[direction].fixed_s = 0;
+    altered_scale_kernel_starts(altered, 0);
 }
 
 static void
 drop_network_latency(struct altered *altered)
 {
-    struct fabric *fabric = &altered->cluster.fabric;
-    for (int i = 0; i < fabric->protocol_count; i++)
-        fabric->protocols[i].launch_s = fabric->protocols[i].link_hop_s =
-            fabric->protocols[i].nic_hop_s = 0;
-    for (int i = 0; i < COLLECTIVE_KIND_COUNT; i++)
-        fabric->tunings[i].launch_s = 0;
+    altered_scale_network_latency(altered, 0);
 }
 
 static void
 drop_interference(struct altered *altered)
 {
-    struct fabric *fabric = &altered->cluster.fabric;
-    fabric->node_compute_fraction = fabric->network_compute_fraction = 0;
-    fabric->hbm_fraction = fabric->channel_fraction = 0;
-    fabric->matrix_hold_ratio = fabric->streaming_hold_ratio = 0;
+    altered_scale_interference(altered, 0);
 }
 
 /* Evenly, with the same padding and capacity. */
@@ -179,7 +129,7 @@ try_change(struct what_if_list *list, const struct change *change)
 {
     struct arena *scratch = arena_new_beside(list->arena);
     struct error_list errors = {0};
-    struct altered *altered = alter(list->step->run, scratch);
+    struct altered *altered = altered_new(list->step->run, scratch);
     change->apply(altered);
     const struct step *step =
         step_simulate(&altered->run, ranks_of(list->step), scratch, &errors);

@@ -3,11 +3,12 @@
 #include "plots/axis.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PREFIX_LOW = -4, PREFIX_HIGH = 5 };
+enum { PREFIX_LOW = -4, PREFIX_HIGH = 5, COARSE_TICKS = 3 };
 
 int
 axis_prefix_power(double size, const char *unit)
@@ -18,6 +19,14 @@ axis_prefix_power(double size, const char *unit)
     while (power > lowest && fabs(size) < pow(1000.0, power))
         power--;
     return power;
+}
+
+/* A unit that is a word, as "token/s", stands apart from a prefix. */
+static bool
+needs_space(int power, const char *unit)
+{
+    return power != 0 && strlen(unit) > 2 && islower((unsigned char)unit[0]) &&
+           islower((unsigned char)unit[1]) && islower((unsigned char)unit[2]);
 }
 
 const char *
@@ -66,7 +75,8 @@ axis_linear(double low, double high, const char *unit, size_t tick_max)
     int power = axis_prefix_power(fmax(fabs(low), fabs(high)), unit);
     double scale = pow(1000.0, power), step = nice_step(low, high, tick_max);
     int decimals = (int)fmax(0.0, -floor(log10(step / scale) + tick_slack));
-    snprintf(axis.unit, sizeof axis.unit, "%s%s", axis_prefix(power), unit);
+    snprintf(axis.unit, sizeof axis.unit, "%s%s%s", axis_prefix(power),
+             needs_space(power, unit) ? " " : "", unit);
     axis.tick_count = multiples_within(low, high, step);
     for (size_t i = 0; i < axis.tick_count; i++) {
         struct axis_tick *tick = &axis.ticks[i];
@@ -83,24 +93,29 @@ add_log_tick(struct axis *axis, double value, const char *unit)
     struct axis_tick *tick = &axis->ticks[axis->tick_count++];
     tick->value = value;
     int power = axis_prefix_power(value * (1.0 + tick_slack), unit);
-    snprintf(tick->label, sizeof tick->label, "%.4g %s%s", value / pow(1000.0, power),
-             axis_prefix(power), unit);
+    snprintf(tick->label, sizeof tick->label, "%.4g %s%s%s", value / pow(1000.0, power),
+             axis_prefix(power), needs_space(power, unit) ? " " : "", unit);
 }
 
-/* At 1, 2 and 5 times the powers of ten, of a scale that holds less than two of these. */
-static void
+/* At 1, 2 and 5 times the powers of ten, as many as there is room for; how many there would be. */
+static size_t
 add_fine_log_ticks(struct axis *axis, const char *unit, size_t tick_max)
 {
     static const double leads[3] = {1.0, 2.0, 5.0};
+    size_t count = 0;
     axis->tick_count = 0;
     int first = (int)floor(log10(axis->low)), last = (int)floor(log10(axis->high));
     for (int exponent = first; exponent <= last; exponent++)
-        for (int i = 0; i < 3 && axis->tick_count < tick_max; i++) {
+        for (int i = 0; i < 3; i++) {
             double value = leads[i] * pow(10.0, exponent);
-            if (value >= axis->low * (1.0 - tick_slack) &&
-                value <= axis->high * (1.0 + tick_slack))
+            if (value < axis->low * (1.0 - tick_slack) ||
+                value > axis->high * (1.0 + tick_slack))
+                continue;
+            count++;
+            if (axis->tick_count < tick_max)
                 add_log_tick(axis, value, unit);
         }
+    return count;
 }
 
 /* How many exponents apart ticks stand, so that tick_max hold the length. */
@@ -123,9 +138,10 @@ axis_log(double low, double high, const char *unit, size_t tick_max)
     int stride = stride_of(last - first, tick_max);
     for (int exponent = first; exponent <= last; exponent += stride)
         add_log_tick(&axis, pow(10.0, exponent), unit);
-    if (axis.tick_count < 2)
-        add_fine_log_ticks(&axis, unit, tick_max);
-    return axis;
+    struct axis fine = axis;
+    bool is_coarse = axis.tick_count < COARSE_TICKS; /* of decades */
+    bool fits = is_coarse && add_fine_log_ticks(&fine, unit, tick_max) <= tick_max;
+    return fits || axis.tick_count < 2 ? fine : axis;
 }
 
 static void

@@ -15,7 +15,7 @@ struct axis_tick {
 struct axis {
     double low, high;
     bool is_log;
-    char unit[AXIS_UNIT_MAX]; /* with the one prefix of all ticks: "ms" */
+    char unit[AXIS_UNIT_MAX]; /* with the one prefix of all ticks: "ms", "k token/s" */
     size_t tick_count;        /* 0 to AXIS_TICK_MAX, all within low and high */
     struct axis_tick ticks[AXIS_TICK_MAX];
 };
@@ -25,8 +25,8 @@ struct axis {
  * none. Seconds take no prefix above 1, nothing else one below. */
 struct axis axis_linear(double low, double high, const char *unit, size_t tick_max);
 
-/* Ticks at powers of ten, or of the power of ten that leaves tick_max of them; where fewer than
- * two lie within, at 1, 2 and 5 times powers of ten. Asserts that 0 < low < high are finite. */
+/* Ticks at powers of ten, or of the power of ten that leaves tick_max of them; where few lie within
+ * and there is room, at 1, 2 and 5 times powers of ten. Asserts that 0 < low < high are finite. */
 struct axis axis_log(double low, double high, const char *unit, size_t tick_max);
 
 /* For sizes that people double: ticks at multiples of a power of two ("1024", "2048", ...), of a

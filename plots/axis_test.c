@@ -52,6 +52,14 @@ START_TEST(rates_take_prefixes_above_one_and_times_below)
 }
 END_TEST
 
+START_TEST(a_unit_that_is_a_word_stands_apart)
+{
+    ck_assert_str_eq(axis_linear(0.0, 30e3, "token/s", 7).unit, "k token/s");
+    ck_assert_str_eq(axis_linear(0.0, 30.0, "token/s", 7).unit, "token/s");
+    ck_assert_str_eq(axis_log(1e3, 1e6, "token/s", 7).ticks[0].label, "1 k token/s");
+}
+END_TEST
+
 START_TEST(zero_is_never_written_as_minus_zero)
 {
     struct axis axis = axis_linear(-0.3, 0.3, "", 7);
@@ -132,6 +140,7 @@ axis_suite(void)
     tcase_add_test(tests, a_tick_may_stand_on_either_end);
     tcase_add_test(tests, a_window_far_from_zero_keeps_one_prefix_and_its_decimals);
     tcase_add_test(tests, rates_take_prefixes_above_one_and_times_below);
+    tcase_add_test(tests, a_unit_that_is_a_word_stands_apart);
     tcase_add_test(tests, zero_is_never_written_as_minus_zero);
     tcase_add_test(tests, log_ticks_stand_at_powers_of_ten);
     tcase_add_test(tests, any_range_gives_at_most_seven_ticks_within_it);

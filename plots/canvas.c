@@ -21,6 +21,7 @@ canvas_new(struct arena *arena, const char *fonts)
     canvas->arena = arena;
     canvas->fonts = render_fonts_new(arena, fonts);
     canvas->list.title = "";
+    canvas->list.enlarged_ratio = 1.0;
     return canvas;
 }
 
@@ -36,6 +37,13 @@ canvas_set_size(struct canvas *canvas, double width_pt, double height_pt)
     assert(width_pt > 0.0 && height_pt > 0.0);
     canvas->list.width_pt = width_pt;
     canvas->list.height_pt = height_pt;
+}
+
+void
+canvas_enlarge(struct canvas *canvas, double ratio)
+{
+    assert(ratio > 0.0);
+    canvas->list.enlarged_ratio = ratio;
 }
 
 double
@@ -54,6 +62,12 @@ void
 canvas_set_title(struct canvas *canvas, const char *title)
 {
     canvas->list.title = render_clean_text(canvas->arena, title);
+}
+
+const struct display_list *
+canvas_display_list(const struct canvas *canvas)
+{
+    return &canvas->list;
 }
 
 struct arena *

@@ -25,6 +25,8 @@ void canvas_free(struct canvas *canvas);
 void canvas_set_size(struct canvas *canvas, double width_pt, double height_pt);
 double canvas_width_pt(const struct canvas *canvas);
 double canvas_height_pt(const struct canvas *canvas);
+/* The pictures are that much larger than what is drawn; 1 unless this is called. */
+void canvas_enlarge(struct canvas *canvas, double ratio);
 /* Stands in the PDF's properties and is the SVG's <title>. */
 void canvas_set_title(struct canvas *canvas, const char *title);
 struct arena *canvas_arena(const struct canvas *canvas);

@@ -119,6 +119,24 @@ START_TEST(a_png_has_two_dots_a_css_pixel)
 }
 END_TEST
 
+/* 120 x 60 pt, one and a half times: 180 x 90 pt are 480 x 240 dots. */
+START_TEST(an_enlarged_picture_has_more_dots_for_the_same_list)
+{
+    struct error_list errors = {0};
+    struct text png = text_new(arena), svg = text_new(arena), before = text_new(arena),
+                after = text_new(arena);
+    draw_a_little(canvas);
+    canvas_dump(canvas, &before);
+    canvas_enlarge(canvas, 1.5);
+    canvas_dump(canvas, &after);
+    ck_assert_str_eq(before.bytes, after.bytes);
+    ck_assert(canvas_write(canvas, "x.png", &png, &errors));
+    ck_assert_mem_eq(png.bytes + 16, "\0\0\x01\xE0\0\0\0\xF0", 8);
+    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+    ck_assert_ptr_nonnull(strstr(svg.bytes, "width=\"180pt\" height=\"90pt\""));
+}
+END_TEST
+
 START_TEST(an_svg_says_its_title)
 {
     struct error_list errors = {0};
@@ -197,6 +215,7 @@ canvas_suite(void)
     tcase_add_test(tests, the_list_reads_as_it_was_drawn);
     tcase_add_test(tests, each_format_begins_as_it_must_and_repeats_byte_for_byte);
     tcase_add_test(tests, a_png_has_two_dots_a_css_pixel);
+    tcase_add_test(tests, an_enlarged_picture_has_more_dots_for_the_same_list);
     tcase_add_test(tests, an_svg_says_its_title);
     tcase_add_test(tests, another_ending_is_refused);
     tcase_add_test(tests, too_large_a_picture_is_an_error);

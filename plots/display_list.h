@@ -50,7 +50,11 @@ struct display_list {
     size_t count;
     size_t capacity;
     double width_pt, height_pt;
+    double enlarged_ratio; /* of the picture to what is drawn */
     const char *title;
 };
+
+/* As it is now: good until more is drawn. */
+const struct display_list *canvas_display_list(const struct canvas *canvas);
 
 #endif

@@ -36,7 +36,8 @@ struct line_chart_axis {
     enum line_chart_scale scale;
 };
 
-/* A point of a curve; values of a log scale are positive, all are finite. */
+/* A point of a curve; values of a log scale are positive. Where one is not finite the curve has a
+ * gap. */
 struct line_chart_vertex {
     double x, y;
     double low, high; /* the band's edges; both y where there is none */
@@ -54,6 +55,13 @@ struct line_chart_mark {
     const char *label; /* may be NULL */
 };
 
+/* A vertex that something is said of: a dot, its label beside it where there is room. */
+struct line_chart_note {
+    double x, y;
+    const char *text;
+    bool is_strong; /* first of all, and larger */
+};
+
 struct line_chart_series {
     const char *label;                     /* at the curve's end; NULL for none */
     const struct line_chart_vertex *curve; /* by ascending x */
@@ -62,6 +70,15 @@ struct line_chart_series {
     size_t point_count;
     const struct line_chart_mark *marks; /* shown where it is the only curve of its panel */
     size_t mark_count;
+    const struct line_chart_note *notes; /* the first with the first choice of place */
+    size_t note_count;
+    const struct line_chart_axis *y; /* of its panel; NULL: the chart's */
+};
+
+/* What no value may be above: a line through all panels that have the chart's y. */
+struct line_chart_limit {
+    double y;
+    const char *name; /* NULL: there is none */
 };
 
 struct line_chart {
@@ -69,6 +86,7 @@ struct line_chart {
     const char *subtitle; /* the set-up; may be NULL */
     const char *footer;   /* the source; may be NULL */
     struct line_chart_axis x, y;
+    struct line_chart_limit limit;
     const struct line_chart_series *series; /* the first is drawn over the others */
     size_t series_count;
     bool has_panels; /* one below the other, a curve in each, with a y of its own */

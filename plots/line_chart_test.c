@@ -2,6 +2,7 @@
 #include "plots/line_chart.h"
 
 #include <check.h>
+#include <math.h>
 #include <string.h>
 
 #include "plots/check_texts.h"
@@ -46,8 +47,8 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "polygon 35.27,117.31 160.13,69.79 285.00,96.19 285.00,96.19 "
                                  "160.13,69.79 35.27,127.88 #0072B2 0.18\n"
                                  "curve 35.27,122.60 160.13,69.79 285.00,96.19 #0072B2 1.40\n"
-                                 "dot 160.13,82.99 2.90 #FFFFFF\n"
                                  "dot 35.27,122.60 2.90 #FFFFFF\n"
+                                 "dot 160.13,82.99 2.90 #FFFFFF\n"
                                  "dot 35.27,122.60 2.20 #000000\n"
                                  "dot 35.27,122.60 1.40 #FFFFFF\n"
                                  "dot 160.13,82.99 2.20 #000000\n"
@@ -92,7 +93,7 @@ START_TEST(a_small_chart_is_drawn_to_scale)
                                      .series_count = 1,
                                      .curve_name = "predicted"};
     struct text dump = text_new(arena);
-    line_chart_draw(&chart, &(struct style_page){300.0, 200.0}, canvas);
+    line_chart_draw(&chart, &(struct style_page){300.0, 200.0, 1}, canvas);
     canvas_dump(canvas, &dump);
     ck_assert_str_eq(dump.bytes, small_dump);
 }
@@ -125,6 +126,27 @@ random_series(uint64_t *seed, double scale)
         .point_count = draw_number(seed, 2) ? count : 0};
 }
 
+/* At vertices; a few of these become holes of the curve. */
+static void
+add_notes(struct line_chart_series *series, uint64_t *seed)
+{
+    struct line_chart_vertex *curve =
+        arena_copy(arena, series->curve, (series->vertex_count + 1) * sizeof *curve);
+    struct line_chart_note *notes = arena_alloc(arena, series->vertex_count + 1, sizeof *notes);
+    for (size_t i = 0; i < series->vertex_count && draw_number(seed, 3);
+         i += 1 + draw_number(seed, 9))
+        notes[series->note_count++] = (struct line_chart_note){
+            curve[i].x, curve[i].y,
+            arena_format(arena, "%u waves, not %u", draw_number(seed, 99999),
+                         draw_number(seed, 9)),
+            draw_number(seed, 2)};
+    for (size_t i = 0; i < series->vertex_count; i++)
+        if (draw_number(seed, 40) == 0)
+            curve[i].y = draw_number(seed, 2) ? (double)NAN : (double)INFINITY;
+    series->curve = curve;
+    series->notes = notes;
+}
+
 static struct line_chart
 random_chart(uint64_t *seed)
 {
@@ -141,6 +163,8 @@ random_chart(uint64_t *seed)
             (struct line_chart_mark){64 + 64 * 50 * (double)i / (double)mark_count,
                                      arena_format(arena, "%u waves", draw_number(seed, 200))};
     for (size_t i = 0; i < series_count; i++)
+        add_notes(&series[i], seed);
+    for (size_t i = 0; i < series_count; i++)
         if (series[i].vertex_count > 50) {
             series[i].marks = marks;
             series[i].mark_count = mark_count;
@@ -156,6 +180,7 @@ random_chart(uint64_t *seed)
         .series = series,
         .series_count = series_count,
         .has_panels = draw_number(seed, 2),
+        .limit = {scale * (1 + draw_number(seed, 1500)), draw_number(seed, 2) ? "limit" : NULL},
         .curve_name = "predicted",
         .band_name = "one standard deviation",
         .point_name = "measured",
@@ -239,6 +264,72 @@ START_TEST(one_point_alone_has_a_scale)
 }
 END_TEST
 
+/* Where a value is not finite the curve ends and begins again: two parts of two points. */
+START_TEST(a_curve_has_a_gap_where_nothing_is_known)
+{
+    const double none = (double)NAN;
+    const struct line_chart_vertex curve[] = {
+        {1, 1, 1, 1}, {2, 2, 2, 2}, {3, none, none, none}, {4, 2, 2, 2}, {5, 1, 1, 1}};
+    const struct line_chart_series series = {.curve = curve, .vertex_count = 5};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "Gap",
+                                         .x = {"n", "", LINE_CHART_BINARY},
+                                         .y = {NULL, "s", LINE_CHART_LINEAR},
+                                         .series = &series,
+                                         .series_count = 1},
+                    &STYLE_PAGE_WEB, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_int_eq(count_of(dump.bytes, "\ncurve "), 2);
+    ck_assert_ptr_null(strstr(dump.bytes, "nan"));
+}
+END_TEST
+
+/* More than a PNG has dots: the list stays short, the picture small. */
+START_TEST(a_million_points_make_a_picture_of_common_size)
+{
+    enum { MANY = 1000000 };
+    struct line_chart_vertex *curve = arena_alloc(arena, MANY, sizeof *curve);
+    struct line_chart_point *points = arena_alloc(arena, MANY, sizeof *points);
+    struct error_list errors = {0};
+    struct text svg = text_new(arena);
+    uint64_t seed = 1;
+    for (size_t i = 0; i < MANY; i++) {
+        double y = 1.0 + draw_number(&seed, 1000);
+        curve[i] = (struct line_chart_vertex){(double)i, y, y * 0.9, y * 1.1};
+        points[i] = (struct line_chart_point){(double)i, 500.0 + 0.1 * y, false};
+    }
+    const struct line_chart_series series = {
+        .curve = curve, .vertex_count = MANY, .points = points, .point_count = MANY};
+    line_chart_draw(&(struct line_chart){.title = "Many",
+                                         .x = {"n", "", LINE_CHART_LINEAR},
+                                         .y = {NULL, "s", LINE_CHART_LINEAR},
+                                         .series = &series,
+                                         .series_count = 1},
+                    &STYLE_PAGE_SINGLE, canvas);
+    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+    ck_assert_uint_lt(svg.length, 8000000);
+}
+END_TEST
+
+/* The limit lies in the plane though no value comes near it. */
+START_TEST(a_limit_is_always_in_sight)
+{
+    const struct line_chart_vertex curve[] = {{1, 10, 10, 10}, {2, 20, 20, 20}};
+    const struct line_chart_series series = {.curve = curve, .vertex_count = 2};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "Limit",
+                                         .x = {"n", "", LINE_CHART_BINARY},
+                                         .y = {NULL, "B", LINE_CHART_LINEAR},
+                                         .limit = {192, "192 B"},
+                                         .series = &series,
+                                         .series_count = 1},
+                    &STYLE_PAGE_WEB, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_int_eq(count_of(dump.bytes, "'192 B'"), 1);
+    ck_assert_int_eq(count_of(dump.bytes, "#1A1A1A 1.20"), 1);
+}
+END_TEST
+
 Suite *
 line_chart_suite(void)
 {
@@ -250,6 +341,9 @@ line_chart_suite(void)
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
     tcase_add_test(tests, the_first_colours_differ);
     tcase_add_test(tests, one_point_alone_has_a_scale);
+    tcase_add_test(tests, a_curve_has_a_gap_where_nothing_is_known);
+    tcase_add_test(tests, a_million_points_make_a_picture_of_common_size);
+    tcase_add_test(tests, a_limit_is_always_in_sight);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -14,45 +14,69 @@ page_content_width_pt(const struct page *page)
     return page->width_pt - 2 * PAGE_MARGIN_PT;
 }
 
-/* How much of the text one line holds, ended at a space, best after a separating dot: 0 when
+/* A space that may end a line: a number keeps its unit, a separating dot stays behind. */
+static bool
+is_good_end(const char *text, size_t at)
+{
+    static const char dot[] = "·";
+    bool is_number = at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
+    return text[at] == '\0' || (!is_number && strncmp(text + at + 1, dot, sizeof dot - 1) != 0);
+}
+
+/* How much of the text one line holds, ended at a space, best behind a separating dot: 0 when
  * not even the first word fits. */
 static size_t
-line_length(const struct page *page, const struct canvas_font *font, const char *text)
+line_length(const struct canvas *canvas, const struct canvas_font *font, const char *text,
+            double width_pt)
 {
     const double full_enough = 0.6;
-    size_t length = strlen(text), words = 0, parts = 0;
+    size_t length = strlen(text), any = 0, words = 0, parts = 0;
     for (size_t i = 1; i <= length; i++) {
         if (text[i] != ' ' && text[i] != '\0')
             continue;
-        const char *line = arena_format(canvas_arena(page->canvas), "%.*s", (int)i, text);
-        if (canvas_text_width_pt(page->canvas, font, line) > page_content_width_pt(page))
+        const char *line = arena_format(canvas_arena(canvas), "%.*s", (int)i, text);
+        if (canvas_text_width_pt(canvas, font, line) > width_pt)
             break;
-        words = i;
+        any = i;
+        words = is_good_end(text, i) ? i : words;
         if (i >= 2 && memcmp(text + i - 2, "·", 2) == 0)
             parts = i;
     }
+    words = words > 0 ? words : any;
     bool is_cut = words < length && (double)parts > full_enough * (double)words;
     return is_cut ? parts : words;
 }
 
-/* Words in lines of the page's width, four at most, the last one cut. */
+size_t
+page_wrap(const struct canvas *canvas, const struct canvas_font *font, const char *text,
+          double width_pt, const char *lines[PAGE_LINES_MAX])
+{
+    size_t count = 0;
+    while (*text != '\0' && count < PAGE_LINES_MAX) {
+        size_t length = line_length(canvas, font, text, width_pt);
+        bool is_last = count + 1 == PAGE_LINES_MAX || length == 0;
+        lines[count++] = is_last
+                             ? canvas_text_cut(canvas, font, text, width_pt)
+                             : arena_format(canvas_arena(canvas), "%.*s", (int)length, text);
+        if (is_last || text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+    return count;
+}
+
 static void
 draw_paragraph(struct page *page, const struct canvas_font *font, const char *text,
                double leading_pt)
 {
-    const int line_max = 4;
-    for (int line = 1; text != NULL && *text != '\0' && line <= line_max; line++) {
-        size_t length = line_length(page, font, text);
-        bool is_last = line == line_max || length == 0;
-        const char *shown =
-            is_last ? canvas_text_cut(page->canvas, font, text, page_content_width_pt(page))
-                    : arena_format(canvas_arena(page->canvas), "%.*s", (int)length, text);
+    const char *lines[PAGE_LINES_MAX];
+    size_t count =
+        text == NULL ? 0
+                     : page_wrap(page->canvas, font, text, page_content_width_pt(page), lines);
+    for (size_t i = 0; i < count; i++) {
         page->y_pt += leading_pt;
         canvas_text(page->canvas, (struct canvas_point){PAGE_MARGIN_PT, page->y_pt}, font,
-                    shown);
-        if (is_last || text[length] == '\0')
-            break;
-        text += length + 1;
+                    lines[i]);
     }
 }
 

@@ -20,6 +20,12 @@ struct page {
 
 double page_content_width_pt(const struct page *page);
 
+/* The text in lines of a width, parted at spaces, best behind a separating dot: how many. The last
+ * of PAGE_LINES_MAX, and a word that is too wide, are cut. */
+enum { PAGE_LINES_MAX = 4 };
+size_t page_wrap(const struct canvas *canvas, const struct canvas_font *font, const char *text,
+                 double width_pt, const char *lines[PAGE_LINES_MAX]);
+
 /* From the top, each in lines of the page's width; the subtitle may be NULL. */
 void page_draw_titles(struct page *page, const char *title, const char *subtitle);
 

@@ -90,23 +90,73 @@ panel_x_pt(const struct panel *panel, int64_t at_ps)
     return panel->rows.x_pt + panel->rows.width_pt * part;
 }
 
+static bool
+is_shown(const struct timeline_row *row, bool is_whole)
+{
+    return row->place == TIMELINE_BOTH || (row->place == TIMELINE_WHOLE) == is_whole;
+}
+
+static double
+weight_of(const struct timeline_row *row)
+{
+    return row->weight > 0.0 ? row->weight : 1.0;
+}
+
+double
+panel_weight(const struct timeline *timeline, bool is_whole)
+{
+    double sum = 0.0;
+    for (size_t row = 0; row < timeline->row_count; row++)
+        if (is_shown(&timeline->rows[row], is_whole))
+            sum += weight_of(&timeline->rows[row]);
+    return fmax(1.0, sum);
+}
+
+/* Of a weight of 1. */
 static double
 pitch_pt(const struct panel *panel)
 {
-    size_t rows = panel->source->timeline->row_count;
-    return panel->rows.height_pt / (double)(rows > 0 ? rows : 1);
+    return panel->rows.height_pt / panel_weight(panel->source->timeline, panel->is_whole);
 }
 
-/* A row's bar: the pitch less the gap to the next row, on whole columns so that edges are sharp. */
-static struct canvas_box
-row_box(const struct panel *panel, size_t row)
+/* How many rows are attached to one. */
+static size_t
+attached_to(const struct timeline *timeline, size_t row)
 {
-    double pitch = pitch_pt(panel), gap = fmin(6.0, 0.2 * pitch);
-    double top = panel->rows.y_pt + (double)row * pitch + gap / 2;
-    double bottom = top + pitch - gap;
-    top = round(top / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
-    bottom = fmax(top + PANEL_COLUMN_PT, round(bottom / PANEL_COLUMN_PT) * PANEL_COLUMN_PT);
-    return (struct canvas_box){panel->rows.x_pt, top, panel->rows.width_pt, bottom - top};
+    size_t count = 0;
+    while (row + count + 1 < timeline->row_count && timeline->rows[row + count + 1].is_attached)
+        count++;
+    return count;
+}
+
+static double
+snap_pt(double y_pt)
+{
+    return round(y_pt / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
+}
+
+/* Where the bars of all rows lie: their pitch less the gap to the next row, on whole columns so
+ * that edges are sharp. Rows that are not shown have no height. */
+static const struct canvas_box *
+lay_rows(const struct panel *panel)
+{
+    const struct timeline *timeline = panel->source->timeline;
+    double pitch = pitch_pt(panel), gap = fmin(6.0, 0.2 * pitch), top = panel->rows.y_pt;
+    struct canvas_box *boxes =
+        arena_alloc(panel->source->arena, timeline->row_count + 1, sizeof *boxes);
+    for (size_t row = 0; row < timeline->row_count; row++) {
+        const struct timeline_row *names = &timeline->rows[row];
+        double bottom = top;
+        if (is_shown(names, panel->is_whole))
+            bottom += weight_of(names) * pitch;
+        double from = snap_pt(top + (names->is_attached ? 0.0 : gap / 2));
+        double to = snap_pt(bottom - (attached_to(timeline, row) > 0 ? 0.0 : gap / 2));
+        boxes[row] = (struct canvas_box){panel->rows.x_pt, from, panel->rows.width_pt, 0.0};
+        if (bottom > top)
+            boxes[row].height_pt = fmax(PANEL_COLUMN_PT, to - from);
+        top = bottom;
+    }
+    return boxes;
 }
 
 static struct canvas_box
@@ -115,6 +165,25 @@ columns_box(struct canvas_box row, size_t first, size_t last)
     row.x_pt += (double)first * PANEL_COLUMN_PT;
     row.width_pt = (double)(last - first) * PANEL_COLUMN_PT;
     return row;
+}
+
+/* Lines of a hatch are 3 pt apart: smaller boxes get the shade that they come to. */
+static bool
+is_hatchable(struct canvas_box box)
+{
+    return box.width_pt >= 3.0 && box.height_pt >= 3.0;
+}
+
+static void
+draw_hatched(const struct inks *inks, const struct columns_run *run, struct canvas_box row,
+             struct canvas *canvas)
+{
+    struct canvas_box box = columns_box(row, run->first, run->last);
+    uint32_t rgb = inks->rgb[run->ink];
+    if (is_hatchable(box))
+        canvas_hatch(canvas, box, style_shade(rgb, 0.25));
+    else
+        canvas_fill(canvas, box, style_shade(rgb, 0.06));
 }
 
 /* A row's runs, all of one colour together, which draws as one path. */
@@ -129,8 +198,7 @@ draw_runs(const struct inks *inks, const struct columns_run *runs, size_t count,
                             inks->rgb[ink]);
         for (size_t i = 0; inks->is_hatched[ink] && i < count; i++)
             if (runs[i].ink == ink)
-                canvas_hatch(canvas, columns_box(row, runs[i].first, runs[i].last),
-                             style_shade(inks->rgb[ink], 0.25));
+                draw_hatched(inks, &runs[i], row, canvas);
     }
 }
 
@@ -177,6 +245,14 @@ lines_fit(const struct canvas *canvas, const struct canvas_font *font,
            (lines[1] == NULL || canvas_text_width_pt(canvas, font, lines[1]) <= room_pt);
 }
 
+/* Numbers stand on the line, other words reach below it. */
+static double
+least_height_pt(const char *label)
+{
+    bool is_number = strspn(label, "0123456789") == strlen(label);
+    return is_number ? 0.88 * STYLE_TINY_PT : STYLE_TINY_PT + 2.0;
+}
+
 /* The label in one line, else in smaller letters, else in two lines, else not at all. */
 static void
 draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label, uint32_t fill)
@@ -184,7 +260,7 @@ draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label,
     struct canvas_font font = {STYLE_SMALL_PT, false, style_text_on(fill), CANVAS_CENTRE};
     double room_pt = box.width_pt - 2 * span_padding_pt;
     const char *lines[2] = {label, NULL};
-    if (box.height_pt < STYLE_TINY_PT + 2.0 || room_pt < STYLE_TINY_PT / 2)
+    if (box.height_pt < least_height_pt(label) || room_pt < STYLE_TINY_PT / 2)
         return;
     if (box.height_pt < roomy_bar_pt || !lines_fit(canvas, &font, lines, room_pt))
         font.size_pt = STYLE_TINY_PT;
@@ -198,7 +274,7 @@ draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label,
 }
 
 static void
-draw_labels(const struct panel *panel, size_t row, struct canvas *canvas)
+draw_labels(const struct panel *panel, size_t row, struct canvas_box bar, struct canvas *canvas)
 {
     const struct panel_source *source = panel->source;
     int64_t reached = panel->start_ps;
@@ -211,7 +287,7 @@ draw_labels(const struct panel *panel, size_t row, struct canvas *canvas)
         reached = to;
         if (span->label == NULL)
             continue;
-        struct canvas_box box = row_box(panel, row);
+        struct canvas_box box = bar;
         box.x_pt = panel_x_pt(panel, from);
         box.width_pt = panel_x_pt(panel, to) - box.x_pt;
         if (box.width_pt >= STYLE_TINY_PT)
@@ -220,7 +296,8 @@ draw_labels(const struct panel *panel, size_t row, struct canvas *canvas)
 }
 
 static void
-draw_row(const struct panel *panel, size_t row, struct inks *inks, struct canvas *canvas)
+draw_row(const struct panel *panel, size_t row, struct canvas_box bar, struct inks *inks,
+         struct canvas *canvas)
 {
     const struct panel_source *source = panel->source;
     size_t begin = source->row_begin[row], count = source->row_begin[row + 1] - begin;
@@ -236,8 +313,8 @@ draw_row(const struct panel *panel, size_t row, struct inks *inks, struct canvas
                                     (size_t)lround(panel->rows.width_pt / PANEL_COLUMN_PT)};
     const struct columns_run *runs =
         columns_merge(source->arena, &window, spans, used, &run_count);
-    draw_runs(inks, runs, run_count, row_box(panel, row), canvas);
-    draw_dividers(panel, spans, used, row_box(panel, row), canvas);
+    draw_runs(inks, runs, run_count, bar, canvas);
+    draw_dividers(panel, spans, used, bar, canvas);
 }
 
 double
@@ -258,45 +335,73 @@ panel_gutter_pt(const struct timeline *timeline, const struct canvas *canvas, do
     return widest + gutter_gap_pt;
 }
 
-/* Label and sub-label of a row: in two lines, or both ends of one. Sub-labels are about the whole,
- * so a window has none. */
+/* Room for two lines, with the gap to the next row. */
+static bool
+is_tall(struct canvas_box group)
+{
+    return group.height_pt + fmin(6.0, group.height_pt / 4) >= two_line_pitch_pt;
+}
+
+/* Label and sub-label of a row: in two lines, or both ends of one where both fit. Sub-labels are
+ * about the whole, so a window has none. */
 static void
-draw_row_label(const struct panel *panel, size_t row, struct canvas *canvas)
+draw_row_label(const struct panel *panel, size_t row, struct canvas_box box,
+               struct canvas *canvas)
 {
     const struct timeline_row *names = &panel->source->timeline->rows[row];
-    struct canvas_box box = row_box(panel, row);
     struct canvas_font font = {STYLE_LABEL_PT, false, STYLE_INK, CANVAS_LEFT};
     struct canvas_font small = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
     double room = panel->rows.x_pt - gutter_gap_pt - panel->margin_pt;
     double middle = box.y_pt + box.height_pt / 2;
-    bool is_whole = panel->start_ps == 0 && panel->end_ps == panel->source->timeline->end_ps;
-    const char *sub_label = is_whole && names->sub_label != NULL ? names->sub_label : "";
+    const char *sub_label = panel->is_whole && names->sub_label != NULL ? names->sub_label : "";
     struct canvas_point at = {panel->margin_pt, middle + 0.365 * STYLE_LABEL_PT};
     struct canvas_point sub_at = {panel->margin_pt, middle + 8.5};
     double sub_room = room;
-    if (pitch_pt(panel) >= two_line_pitch_pt && sub_label[0] != '\0')
+    if (is_tall(box) && sub_label[0] != '\0')
         at.y_pt = middle - 1.0;
-    else if (sub_label[0] != '\0') {
+    else if (sub_label[0] != '\0') { /* at the other end, if it fits there whole */
         sub_at = (struct canvas_point){panel->margin_pt + room, middle + 0.365 * STYLE_TINY_PT};
         small.align = CANVAS_RIGHT;
-        double label = fmin(room / 2, canvas_text_width_pt(canvas, &font, names->label));
-        sub_room = room - label - 5.0;
-        room -= 5.0 + fmin(sub_room, canvas_text_width_pt(canvas, &small, sub_label));
+        sub_room = room - canvas_text_width_pt(canvas, &font, names->label) - 5.0;
+        if (canvas_text_width_pt(canvas, &small, sub_label) > sub_room)
+            sub_label = "";
     }
     canvas_text(canvas, at, &font, canvas_text_cut(canvas, &font, names->label, room));
     canvas_text(canvas, sub_at, &small, canvas_text_cut(canvas, &small, sub_label, sub_room));
 }
 
-/* Every row's label, or every second, fifth, ... where rows are thinner than letters. */
-static void
-draw_row_labels(const struct panel *panel, struct canvas *canvas)
+/* The bar of a row with what is attached to it. */
+static struct canvas_box
+group_box(const struct timeline *timeline, const struct canvas_box *bars, size_t row)
 {
-    static const size_t strides[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 1024};
-    size_t choice = 0;
-    while (choice < 9 && (double)strides[choice] * pitch_pt(panel) < label_pitch_pt)
-        choice++;
-    for (size_t row = 0; row < panel->source->timeline->row_count; row += strides[choice])
-        draw_row_label(panel, row, canvas);
+    struct canvas_box box = bars[row], last = bars[row + attached_to(timeline, row)];
+    box.height_pt = last.y_pt + last.height_pt - box.y_pt;
+    return box;
+}
+
+/* Of rows that are thinner than letters those whose labels touch none before. */
+static void
+draw_row_labels(const struct panel *panel, const struct canvas_box *bars, struct canvas *canvas)
+{
+    const struct timeline *timeline = panel->source->timeline;
+    double free_from_pt = panel->rows.y_pt - label_pitch_pt;
+    for (size_t row = 0; row < timeline->row_count; row++) {
+        if (bars[row].height_pt <= 0.0 || timeline->rows[row].is_attached)
+            continue;
+        struct canvas_box box = group_box(timeline, bars, row);
+        double half = (is_tall(box) ? two_line_pitch_pt : label_pitch_pt) / 2;
+        double middle = box.y_pt + box.height_pt / 2;
+        if (middle - half < free_from_pt - 0.01)
+            continue;
+        draw_row_label(panel, row, box, canvas);
+        free_from_pt = middle + half;
+    }
+}
+
+static double
+bottom_pt(const struct panel *panel)
+{
+    return panel->rows.y_pt + panel->rows.height_pt + panel->below_pt;
 }
 
 static void
@@ -305,7 +410,7 @@ draw_tick_label(const struct panel *panel, double x_pt, const char *label,
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_CENTRE};
     double half = canvas_text_width_pt(canvas, &font, label) / 2;
-    double baseline = panel->rows.y_pt + panel->rows.height_pt + 14.0;
+    double baseline = bottom_pt(panel) + 14.0;
     if (x_pt + half <= right_limit_pt)
         canvas_text(canvas, (struct canvas_point){x_pt, baseline}, &font, label);
 }
@@ -316,8 +421,8 @@ draw_end_label(const struct panel *panel, struct canvas *canvas)
 {
     const struct canvas_font font = {STYLE_SMALL_PT, true, STYLE_INK, CANVAS_RIGHT};
     double right = panel->rows.x_pt + panel->rows.width_pt;
-    double bottom = panel->rows.y_pt + panel->rows.height_pt;
-    if (!panel->has_end_label)
+    double bottom = bottom_pt(panel);
+    if (!panel->is_whole)
         return right + PANEL_AXIS_PT / 2.0;
     struct units_text end = units_format_s(units_s_from_ps(panel->end_ps));
     canvas_line(canvas, (struct canvas_point){right, bottom},
@@ -340,7 +445,7 @@ static void
 draw_axis(const struct panel *panel, const struct axis *axis, struct canvas *canvas)
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_LEFT};
-    double bottom = panel->rows.y_pt + panel->rows.height_pt;
+    double bottom = bottom_pt(panel);
     double left = panel->rows.x_pt, limit = draw_end_label(panel, canvas);
     canvas_line(canvas, (struct canvas_point){left, bottom},
                 (struct canvas_point){left + panel->rows.width_pt, bottom}, STYLE_HAIRLINE_PT,
@@ -357,16 +462,17 @@ draw_axis(const struct panel *panel, const struct axis *axis, struct canvas *can
 
 /* Empty rows and the grid behind everything. */
 static void
-draw_ground(const struct panel *panel, const struct axis *axis, struct canvas *canvas)
+draw_ground(const struct panel *panel, const struct axis *axis, const struct canvas_box *bars,
+            struct canvas *canvas)
 {
     for (size_t row = 0; row < panel->source->timeline->row_count; row++)
-        canvas_fill(canvas, row_box(panel, row), STYLE_LANE);
+        if (bars[row].height_pt > 0.0)
+            canvas_fill(canvas, bars[row], STYLE_LANE);
     for (size_t i = 0; i < axis->tick_count; i++) {
         double x =
             panel->rows.x_pt + axis_fraction(axis, axis->ticks[i].value) * panel->rows.width_pt;
         canvas_line(canvas, (struct canvas_point){x, panel->rows.y_pt},
-                    (struct canvas_point){x, panel->rows.y_pt + panel->rows.height_pt},
-                    STYLE_HAIRLINE_PT, STYLE_GRID);
+                    (struct canvas_point){x, bottom_pt(panel)}, STYLE_HAIRLINE_PT, STYLE_GRID);
     }
 }
 
@@ -376,13 +482,17 @@ panel_draw(const struct panel *panel, struct canvas *canvas)
     struct axis axis = time_axis(panel);
     struct inks inks = {.count = 1};
     size_t row_count = panel->source->timeline->row_count;
-    draw_ground(panel, &axis, canvas);
+    const struct canvas_box *bars = lay_rows(panel);
+    draw_ground(panel, &axis, bars, canvas);
     for (size_t row = 0; row < row_count; row++)
-        draw_row(panel, row, &inks, canvas);
+        if (bars[row].height_pt > 0.0)
+            draw_row(panel, row, bars[row], &inks, canvas);
     for (size_t row = 0; row < row_count; row++)
-        critical_frame_draw(panel, row, row_box(panel, row), canvas);
+        if (bars[row].height_pt > 0.0)
+            critical_frame_draw(panel, row, bars[row], canvas);
     for (size_t row = 0; row < row_count; row++)
-        draw_labels(panel, row, canvas);
-    draw_row_labels(panel, canvas);
+        if (bars[row].height_pt > 0.0)
+            draw_labels(panel, row, bars[row], canvas);
+    draw_row_labels(panel, bars, canvas);
     draw_axis(panel, &axis, canvas);
 }

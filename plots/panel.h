@@ -18,20 +18,24 @@ struct panel {
     const struct panel_source *source;
     struct canvas_box rows; /* where spans are drawn */
     double margin_pt;       /* x of the row labels */
+    double below_pt;        /* between the rows and the axis */
     int64_t start_ps, end_ps;
-    bool has_end_label; /* the axis says when the step ends */
+    bool is_whole; /* not a window of it: the axis says when the step ends */
 };
+
+/* What rows a panel of the whole, or a window, shows: the sum of their weights, at least 1. */
+double panel_weight(const struct timeline *timeline, bool is_whole);
 
 enum { PANEL_AXIS_PT = 22 };
 
 /* The place of a time, which must lie in the window. */
 double panel_x_pt(const struct panel *panel, int64_t at_ps);
 
-/* How wide the labels are that stand left of rows of that pitch. */
+/* How wide the labels are that stand left of rows of that pitch (of a weight of 1). */
 double panel_gutter_pt(const struct timeline *timeline, const struct canvas *canvas,
                        double pitch_pt);
 
-/* Rows, spans and labels, then the axis in the PANEL_AXIS_PT below the rows. */
+/* Rows, spans and labels, then the axis in PANEL_AXIS_PT behind what is left free below them. */
 void panel_draw(const struct panel *panel, struct canvas *canvas);
 
 /* The width of a column of dots, in points: half a CSS pixel. */

@@ -87,7 +87,9 @@ plane_draw_x(const struct plane *plane, const char *name, struct canvas *canvas)
         canvas_text(
             canvas,
             (struct canvas_point){plane->box.x_pt + plane->box.width_pt / 2, baseline_pt},
-            &label_font, canvas_text_cut(canvas, &label_font, name, plane->box.width_pt));
+            &label_font,
+            canvas_text_cut(canvas, &label_font, name,
+                            plane->box.width_pt + 2 * plane->overhang_pt));
 }
 
 void

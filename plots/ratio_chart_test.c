@@ -103,7 +103,7 @@ START_TEST(ratios_are_drawn_to_a_log_scale)
     const struct ratio_chart_panel panel = {"gemm", "n 2", points, 2};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
-    ck_assert_str_eq(dump_of(&chart, (struct style_page){300.0, 300.0}), small_dump);
+    ck_assert_str_eq(dump_of(&chart, (struct style_page){300.0, 300.0, 1}), small_dump);
 }
 END_TEST
 

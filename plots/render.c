@@ -19,6 +19,9 @@ struct render_fonts {
 
 /* Two dots a CSS pixel of 1/96 inch, a point being 1/72. */
 static const double png_dots_per_pt = 2.0 * 96.0 / 72.0;
+/* cairo looks for all crossings of a path with itself: long ones are drawn in pieces. */
+enum { POINTS_A_PATH = 512 };
+
 static const double hatch_step_pt = 3.0;
 static const double hatch_line_pt = 0.6;
 
@@ -177,8 +180,8 @@ draw_dots(cairo_t *cairo, const struct display_item *items, size_t count)
 {
     size_t run = 0;
     double radius_pt = items[0].shape.dot.radius_pt;
-    for (; run < count && items[run].kind == DISPLAY_DOT && items[run].rgb == items[0].rgb &&
-           items[run].shape.dot.radius_pt == radius_pt;
+    for (; run < count && run < POINTS_A_PATH && items[run].kind == DISPLAY_DOT &&
+           items[run].rgb == items[0].rgb && items[run].shape.dot.radius_pt == radius_pt;
          run++) {
         const struct canvas_point *centre = &items[run].shape.dot.centre;
         cairo_move_to(cairo, centre->x_pt, centre->y_pt);
@@ -218,7 +221,9 @@ draw_snapped_line(cairo_t *cairo, const struct display_item *item)
 {
     const struct canvas_point *p = item->shape.points;
     double x0 = p[0].x_pt, y0 = p[0].y_pt, x1 = p[1].x_pt, y1 = p[1].y_pt;
-    double dots = fmax(1.0, round(item->line_pt * png_dots_per_pt));
+    double width = item->line_pt, height = 0.0;
+    cairo_user_to_device_distance(cairo, &width, &height);
+    double dots = fmax(1.0, round(width));
     cairo_user_to_device(cairo, &x0, &y0);
     cairo_user_to_device(cairo, &x1, &y1);
     if (x0 == x1)
@@ -270,18 +275,21 @@ draw_polygon(cairo_t *cairo, const struct display_item *item)
     cairo_fill(cairo);
 }
 
+/* In pieces, whose round ends meet as its round corners would. */
 static void
 draw_curve(cairo_t *cairo, const struct display_item *item)
 {
     const struct canvas_path *path = &item->shape.path;
-    for (size_t i = 0; i < path->count; i++)
-        cairo_line_to(cairo, path->points[i].x_pt, path->points[i].y_pt);
     set_source(cairo, item->rgb);
     cairo_save(cairo);
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
     cairo_set_line_width(cairo, item->line_pt);
-    cairo_stroke(cairo);
+    for (size_t first = 0; first + 1 < path->count; first += POINTS_A_PATH) {
+        for (size_t i = first; i < path->count && i <= first + POINTS_A_PATH; i++)
+            cairo_line_to(cairo, path->points[i].x_pt, path->points[i].y_pt);
+        cairo_stroke(cairo);
+    }
     cairo_restore(cairo);
 }
 
@@ -341,8 +349,8 @@ draw_list(cairo_surface_t *surface, const struct display_list *list,
     cairo_t *cairo = cairo_create(surface);
     cairo_set_source_rgb(cairo, 1.0, 1.0, 1.0);
     cairo_paint(cairo);
-    if (is_dots)
-        cairo_scale(cairo, png_dots_per_pt, png_dots_per_pt);
+    double scale = list->enlarged_ratio * (is_dots ? png_dots_per_pt : 1.0);
+    cairo_scale(cairo, scale, scale);
     for (size_t i = 0; i < list->count;) {
         const struct display_item *item = &list->items[i];
         if (item->kind == DISPLAY_FILL)
@@ -367,7 +375,8 @@ append_bytes(void *closure, const unsigned char *bytes, unsigned int length)
 static cairo_surface_t *
 surface_new(const struct display_list *list, enum render_format format, struct text *out)
 {
-    double width = list->width_pt, height = list->height_pt;
+    double width = list->width_pt * list->enlarged_ratio;
+    double height = list->height_pt * list->enlarged_ratio;
     cairo_surface_t *surface = NULL;
     switch (format) {
     case RENDER_SVG:

@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <math.h>
 
-const struct style_page STYLE_PAGE_SINGLE = {240.0, 200.0};
-const struct style_page STYLE_PAGE_DOUBLE = {496.8, 300.0};
-const struct style_page STYLE_PAGE_SLIDE = {720.0, 403.2};
-const struct style_page STYLE_PAGE_WEB = {900.0, 506.25};
+const struct style_page STYLE_PAGE_SINGLE = {240.0, 200.0, 1.0};
+const struct style_page STYLE_PAGE_DOUBLE = {496.8, 300.0, 1.0};
+const struct style_page STYLE_PAGE_SLIDE = {480.0, 268.8, 1.5};
+const struct style_page STYLE_PAGE_WEB = {900.0, 506.25, 1.0};
 
 struct slot_style {
     uint32_t rgb;

@@ -54,15 +54,17 @@ double style_contrast_ratio(uint32_t a, uint32_t b);
 
 #define STYLE_HAIRLINE_PT 0.5
 
-/* A page in points. Charts that need more height take it. */
+/* A page in points. Charts that need more height take it. What is drawn on it is enlarged
+ * afterwards: a slide is read from farther off, 8 pt become 12. */
 struct style_page {
     double width_pt;
     double height_pt;
+    double enlarged_ratio; /* for canvas_enlarge */
 };
 
 extern const struct style_page STYLE_PAGE_SINGLE; /* a column of a paper: 3.33 in wide */
 extern const struct style_page STYLE_PAGE_DOUBLE; /* both columns: 6.9 in */
-extern const struct style_page STYLE_PAGE_SLIDE;  /* 10 by 5.6 in */
+extern const struct style_page STYLE_PAGE_SLIDE;  /* 10 by 5.6 in when enlarged */
 extern const struct style_page STYLE_PAGE_WEB;    /* 1200 by 675 CSS pixels of 0.75 pt */
 
 #endif

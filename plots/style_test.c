@@ -80,14 +80,16 @@ seen_lab(uint32_t rgb, const double eye[9], double lab[3])
  * deficiency" (2009), severity 1. A difference of 2.3 is just seen; 14 is another colour. */
 START_TEST(colours_differ_for_normal_and_colour_blind_eyes)
 {
-    static const double eyes[3][9] = {
+    static const double eyes[4][9] = {
         {1, 0, 0, 0, 1, 0, 0, 0, 1},
         {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940,
          0.968881}, /* deuteranopia */
         {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116,
          1.051998}, /* protanopia */
+        {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367,
+         0.303900}, /* tritanopia */
     };
-    for (int eye = 0; eye < 3; eye++)
+    for (int eye = 0; eye < 4; eye++)
         for (int a = 0; a < STYLE_SLOT_COUNT; a++)
             for (int b = a + 1; b < STYLE_SLOT_COUNT; b++) {
                 double one[3], two[3];

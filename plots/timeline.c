@@ -9,20 +9,22 @@
 #include "plots/panel.h"
 #include "plots/spread.h"
 #include "plots/strip.h"
+#include "plots/timeline_curve.h"
 
 static const double phases_pt = 18.0;
 static const double zoom_gap_pt = 24.0; /* between the first axis and the enlarged rows */
-static const double pitch_low_pt = 3.0; /* of a row: more rows than that make the page longer */
+static const double pitch_low_pt = 4.0; /* of a row: more rows than that make the page longer */
+static const double pitch_zoom_pt = 11.0; /* the same of enlarged ones, for numbers on them */
 static const double pitch_good_pt =
     24.0; /* as far as rows of it are at most rows_good_pt high */
-static const double rows_good_pt = 240.0;
+static const double rows_good_pt = 200.0;
 static const double pitch_max_pt = 56.0;
 
 struct sheet {
     const struct timeline *timeline;
     struct page page;
     struct arena *arena;
-    double pitch_pt;
+    double pitch_pt, zoom_pitch_pt;
     double left_pt, right_pt; /* of the rows */
     const struct strip *strip;
 };
@@ -203,6 +205,7 @@ fixed_height_pt(const struct sheet *sheet)
     const struct timeline *timeline = sheet->timeline;
     double height = panel_count(timeline) * (double)PANEL_AXIS_PT + PAGE_MARGIN_PT;
     height += timeline->phase_count > 0 ? phases_pt : 0.0;
+    height += timeline_curve_height_pt(timeline->curve);
     height += has_zoom(timeline) ? zoom_gap_pt : 0.0;
     height += sheet->strip != NULL ? strip_height_pt(sheet->strip) + PAGE_SECTION_GAP_PT : 0.0;
     height += timeline->footer != NULL ? PAGE_FOOTER_PT : 0.0;
@@ -213,11 +216,16 @@ fixed_height_pt(const struct sheet *sheet)
 static void
 settle_height(struct sheet *sheet, double page_height_pt)
 {
-    double rows = fmax(1.0, (double)sheet->timeline->row_count) * panel_count(sheet->timeline);
+    const struct timeline *timeline = sheet->timeline;
+    double whole = panel_weight(timeline, true);
+    double part = has_zoom(timeline) ? panel_weight(timeline, false) : 0.0;
     double taken = sheet->page.y_pt + fixed_height_pt(sheet);
-    double low = fmax(pitch_low_pt, fmin(pitch_good_pt, rows_good_pt / rows));
-    sheet->pitch_pt = fmax(low, fmin(pitch_max_pt, (page_height_pt - taken) / rows));
-    canvas_set_size(sheet->page.canvas, sheet->page.width_pt, taken + rows * sheet->pitch_pt);
+    double wanted = fmin(pitch_max_pt, (page_height_pt - taken) / (whole + part));
+    double good = fmin(pitch_good_pt, rows_good_pt / fmax(whole, part));
+    sheet->pitch_pt = fmax(fmax(pitch_low_pt, good), wanted);
+    sheet->zoom_pitch_pt = fmax(pitch_zoom_pt, sheet->pitch_pt);
+    canvas_set_size(sheet->page.canvas, sheet->page.width_pt,
+                    taken + whole * sheet->pitch_pt + part * sheet->zoom_pitch_pt);
 }
 
 /* The rows' left and right end on whole dots; a page too narrow for its labels cuts them. */
@@ -225,6 +233,7 @@ static void
 settle_width(struct sheet *sheet)
 {
     double gutter = panel_gutter_pt(sheet->timeline, sheet->page.canvas, sheet->pitch_pt);
+    gutter = fmax(gutter, timeline_curve_gutter_pt(sheet->timeline->curve, sheet->page.canvas));
     double narrowest = 52.0; /* "time (ms)" stands there too */
     gutter = fmin(fmax(gutter, narrowest), page_content_width_pt(&sheet->page) / 3);
     sheet->left_pt = ceil((PAGE_MARGIN_PT + gutter) / PANEL_COLUMN_PT) * PANEL_COLUMN_PT;
@@ -233,13 +242,15 @@ settle_width(struct sheet *sheet)
 }
 
 static struct panel
-next_panel(struct sheet *sheet, const struct panel_source *source)
+next_panel(struct sheet *sheet, const struct panel_source *source, bool is_whole)
 {
-    struct panel panel = {.source = source, .margin_pt = PAGE_MARGIN_PT};
-    double rows = fmax(1.0, (double)sheet->timeline->row_count);
-    panel.rows = (struct canvas_box){sheet->left_pt, sheet->page.y_pt,
-                                     sheet->right_pt - sheet->left_pt, rows * sheet->pitch_pt};
-    sheet->page.y_pt += panel.rows.height_pt + PANEL_AXIS_PT;
+    struct panel panel = {.source = source, .margin_pt = PAGE_MARGIN_PT, .is_whole = is_whole};
+    double pitch = is_whole ? sheet->pitch_pt : sheet->zoom_pitch_pt;
+    panel.rows =
+        (struct canvas_box){sheet->left_pt, sheet->page.y_pt, sheet->right_pt - sheet->left_pt,
+                            panel_weight(sheet->timeline, is_whole) * pitch};
+    panel.below_pt = is_whole ? timeline_curve_height_pt(sheet->timeline->curve) : 0.0;
+    sheet->page.y_pt += panel.rows.height_pt + panel.below_pt + PANEL_AXIS_PT;
     return panel;
 }
 
@@ -248,12 +259,13 @@ static void
 draw_guide(const struct panel *whole, const struct panel *part, struct canvas *canvas)
 {
     double from = panel_x_pt(whole, part->start_ps), to = panel_x_pt(whole, part->end_ps);
-    double top = whole->rows.y_pt + whole->rows.height_pt, bottom = part->rows.y_pt;
+    double high = whole->rows.height_pt + whole->below_pt;
+    double top = whole->rows.y_pt + high, bottom = part->rows.y_pt;
     double right = part->rows.x_pt + part->rows.width_pt;
     const struct canvas_point corners[4] = {
         {from, top}, {to, top}, {right, bottom}, {part->rows.x_pt, bottom}};
     canvas_quad(canvas, corners, STYLE_GUIDE);
-    struct canvas_box window = {from, whole->rows.y_pt, to - from, whole->rows.height_pt};
+    struct canvas_box window = {from, whole->rows.y_pt, to - from, high};
     canvas_fill(canvas, window, STYLE_GUIDE);
 }
 
@@ -263,7 +275,7 @@ draw_window(const struct panel *whole, const struct panel *part, struct canvas *
 {
     double from = panel_x_pt(whole, part->start_ps), to = panel_x_pt(whole, part->end_ps);
     struct canvas_box window = {from - 0.75, whole->rows.y_pt - 0.5, to - from + 1.5,
-                                whole->rows.height_pt + 1.0};
+                                whole->rows.height_pt + whole->below_pt + 1.0};
     canvas_outline(canvas, window, 0.75, STYLE_INK);
 }
 
@@ -287,21 +299,23 @@ draw_panels(struct sheet *sheet)
     struct panel_source source = panel_source_new(sheet->arena, timeline);
     double phases_top = sheet->page.y_pt;
     sheet->page.y_pt += timeline->phase_count > 0 ? phases_pt : 0.0;
-    struct panel whole = next_panel(sheet, &source);
+    struct panel whole = next_panel(sheet, &source, true);
     whole.end_ps = timeline->end_ps > 0 ? timeline->end_ps : 1;
-    whole.has_end_label = true;
     if (has_zoom(timeline)) {
         sheet->page.y_pt += zoom_gap_pt;
-        struct panel part = next_panel(sheet, &source);
+        struct panel part = next_panel(sheet, &source, false);
         part.start_ps = timeline->zoom_start_ps;
         part.end_ps = timeline->zoom_end_ps;
         draw_guide(&whole, &part, sheet->page.canvas);
         panel_draw(&whole, sheet->page.canvas);
+        timeline_curve_draw(timeline->curve, &whole, sheet->page.canvas);
         draw_window(&whole, &part, sheet->page.canvas);
         draw_zoom_title(sheet, &part);
         panel_draw(&part, sheet->page.canvas);
-    } else
+    } else {
         panel_draw(&whole, sheet->page.canvas);
+        timeline_curve_draw(timeline->curve, &whole, sheet->page.canvas);
+    }
     double below = sheet->page.y_pt;
     sheet->page.y_pt = phases_top;
     draw_phases(sheet, &whole);

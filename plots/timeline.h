@@ -8,9 +8,10 @@
  *      host     ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪
  *      compute   ████████████████████
  *      network       ▒▒▒▒   ▒▒▒▒    ▒▒
+ *      memory    ▁▂▃▄▅▆▇█▇▆▅▄▃▂▁
  *        0 ─── 100 ─── 200 ─── 300 ms
  *             /          \
- *      the same rows, enlarged
+ *      the same rows or others, enlarged
  *      where the time goes  ██████▒▒▓▓
  *      footer
  *
@@ -35,9 +36,15 @@
 #include "plots/canvas.h"
 #include "plots/style.h"
 
+/* In which panels a row is. */
+enum timeline_place { TIMELINE_BOTH, TIMELINE_WHOLE, TIMELINE_ZOOM };
+
 struct timeline_row {
     const char *label;     /* "compute" */
     const char *sub_label; /* "busy 93 %"; may be NULL */
+    enum timeline_place place;
+    double weight;    /* its height beside the others'; 0 is 1 */
+    bool is_attached; /* a strip under the row before, without a gap and a label */
 };
 
 /* Spans may come in any order. Of two that overlap in a row, the later is cut. */
@@ -65,6 +72,25 @@ struct timeline_piece {
     double shade; /* as a span's */
 };
 
+/* What is stacked under the rows of the whole, over the same time: memory. */
+struct timeline_layer {
+    const char *name; /* drawn inside where it fits */
+    enum style_slot slot;
+    double shade;
+    const double *values; /* one a moment; what is not a positive number counts as 0 */
+};
+
+struct timeline_curve {
+    const char *label;
+    const char *sub_label; /* "peak 84.7 GB"; may be NULL */
+    const int64_t *at_ps;  /* moments, ascending; straight lines between */
+    size_t count;
+    const struct timeline_layer *layers; /* the lowest first */
+    size_t layer_count;
+    double limit;            /* a line across; 0: none */
+    const char *limit_label; /* "192 GB of HBM" */
+};
+
 struct timeline {
     const char
         *title; /* the finding: "Step takes 1.04 s, of which 7 % waits for the network" */
@@ -77,6 +103,7 @@ struct timeline {
     size_t span_count;
     const struct timeline_phase *phases;
     size_t phase_count;
+    const struct timeline_curve *curve;  /* NULL: none */
     const struct timeline_piece *pieces; /* none: no bar */
     size_t piece_count;
     const char *pieces_title;                 /* "Where the time goes"; may be NULL */

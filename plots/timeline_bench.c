@@ -44,7 +44,7 @@ build(struct arena *arena, const struct load *load)
     uint64_t seed = 1;
     for (size_t row = 0; row < load->row_count; row++) {
         int64_t at_ps = 0;
-        rows[row] = (struct timeline_row){"row", "busy"};
+        rows[row] = (struct timeline_row){.label = "row", .sub_label = "busy"};
         for (size_t i = 0; i < load->spans_a_row; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             int64_t start_ps = at_ps + (int64_t)((seed >> 33) % 5000000);

@@ -2,6 +2,8 @@
 #include "plots/timeline.h"
 
 #include <check.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +96,8 @@ static const char small_dump[] = "canvas 480.00 159.20\n"
  * end at column 424.4 of 1061: the backward pass begins 159 pt on, at 226.125. */
 START_TEST(a_small_timeline_is_drawn_to_scale)
 {
-    const struct timeline_row rows[] = {{"compute", "busy 80 %"}, {"network", NULL}};
+    const struct timeline_row rows[] = {{.label = "compute", .sub_label = "busy 80 %"},
+                                        {.label = "network"}};
     const struct timeline_span spans[] = {
         {4 * ms_in_ps, 8 * ms_in_ps, 0, STYLE_BACKWARD, 0.0, "attention", true},
         {0, 4 * ms_in_ps, 0, STYLE_FORWARD, 0.0, NULL, false},
@@ -110,7 +113,7 @@ START_TEST(a_small_timeline_is_drawn_to_scale)
                                       .phases = phases,
                                       .phase_count = 2};
     struct text dump = text_new(arena);
-    timeline_draw(&timeline, &(struct style_page){480.0, 100.0}, canvas);
+    timeline_draw(&timeline, &(struct style_page){480.0, 100.0, 1}, canvas);
     canvas_dump(canvas, &dump);
     ck_assert_str_eq(dump.bytes, small_dump);
 }
@@ -140,6 +143,34 @@ random_words(uint64_t *seed)
     return arena_format(arena, "%s %s", words[first], words[second]);
 }
 
+/* Of values among which are some that are none. */
+static const struct timeline_curve *
+random_curve(uint64_t *seed, int64_t end_ps)
+{
+    size_t count = draw_number(seed, 400), layer_count = draw_number(seed, 4);
+    struct timeline_curve *curve = arena_alloc(arena, 1, sizeof *curve);
+    struct timeline_layer *layers = arena_alloc(arena, layer_count + 1, sizeof *layers);
+    int64_t *at_ps = arena_alloc(arena, count + 1, sizeof *at_ps);
+    for (size_t i = 0; i < count; i++)
+        at_ps[i] = end_ps / 400 * (int64_t)i;
+    for (size_t layer = 0; layer < layer_count; layer++) {
+        double *values = arena_alloc(arena, count + 1, sizeof *values);
+        for (size_t i = 0; i < count; i++)
+            values[i] = draw_number(seed, 50) ? 1e9 * draw_number(seed, 90) : (double)NAN;
+        layers[layer] = (struct timeline_layer){random_words(seed), STYLE_FORWARD,
+                                                -0.25 * (double)layer, values};
+    }
+    *curve = (struct timeline_curve){.label = random_words(seed),
+                                     .sub_label = random_words(seed),
+                                     .at_ps = at_ps,
+                                     .count = count,
+                                     .layers = layers,
+                                     .layer_count = layer_count,
+                                     .limit = 1e9 * draw_number(seed, 200),
+                                     .limit_label = random_words(seed)};
+    return draw_number(seed, 2) ? curve : NULL;
+}
+
 static struct timeline
 random_timeline(uint64_t *seed)
 {
@@ -152,8 +183,12 @@ random_timeline(uint64_t *seed)
     struct timeline_phase *phases = arena_alloc(arena, phase_count + 1, sizeof *phases);
     int64_t end_ps = 1 + (int64_t)draw_number(seed, 1000000) * (1 + draw_number(seed, 100000));
     for (size_t i = 0; i < row_count; i++)
-        rows[i] = (struct timeline_row){random_words(seed),
-                                        draw_number(seed, 2) ? random_words(seed) : NULL};
+        rows[i] = (struct timeline_row){
+            .label = random_words(seed),
+            .sub_label = draw_number(seed, 2) ? random_words(seed) : NULL,
+            .place = (enum timeline_place)draw_number(seed, TIMELINE_ZOOM + 1),
+            .weight = 0.25 * draw_number(seed, 8),
+            .is_attached = i > 0 && draw_number(seed, 3) == 0};
     for (size_t i = 0; i < span_count; i++) {
         int64_t start = end_ps / 1000 * draw_number(seed, 1000);
         spans[i] = (struct timeline_span){start,
@@ -183,6 +218,7 @@ random_timeline(uint64_t *seed)
                              .span_count = span_count,
                              .phases = phases,
                              .phase_count = phase_count,
+                             .curve = random_curve(seed, end_ps),
                              .pieces = pieces,
                              .piece_count = piece_count,
                              .pieces_title = "Where the time goes",
@@ -208,7 +244,7 @@ END_TEST
 START_TEST(merged_spans_keep_the_area_of_each_colour)
 {
     const size_t pair_count = 10000;
-    const struct timeline_row row = {"compute", NULL};
+    const struct timeline_row row = {.label = "compute"};
     struct timeline_span *spans = arena_alloc(arena, 2 * pair_count, sizeof *spans);
     for (size_t i = 0; i < pair_count; i++) {
         int64_t start = (int64_t)i * 36 * 1000000;
@@ -233,11 +269,61 @@ START_TEST(merged_spans_keep_the_area_of_each_colour)
 }
 END_TEST
 
+/* From the first point, at the bottom, to the highest one. */
+static double
+polygon_height_pt(const char *dump, const char *rgb)
+{
+    char line_end[16];
+    (void)snprintf(line_end, sizeof line_end, " %s", rgb);
+    for (const char *at = strstr(dump, "\npolygon "); at; at = strstr(at + 1, "\npolygon ")) {
+        const char *end = strchr(at + 1, '\n');
+        const char *colour = strstr(at, line_end);
+        double bottom = NAN, top = NAN;
+        if (!colour || colour > end)
+            continue;
+        for (const char *comma = strchr(at, ','); comma && comma < colour;
+             comma = strchr(comma + 1, ',')) {
+            double y = strtod(comma + 1, NULL);
+            bottom = isnan(bottom) ? y : bottom;
+            top = isnan(top) ? y : fmin(top, y);
+        }
+        return bottom - top;
+    }
+    return NAN;
+}
+
+/* 10 GB kept and a ramp to 30 GB at half of the time, of a limit of 50 GB that stands at
+ * 44 / 1.28 = 34.375 pt: the stack reaches 30 / 50 of that, the kept layer 10 / 50. */
+START_TEST(a_curve_is_to_the_scale_of_its_limit)
+{
+    const int64_t at_ps[] = {0, 5 * ms_in_ps, 10 * ms_in_ps};
+    const double kept[] = {10e9, 10e9, 10e9}, ramp[] = {0, 20e9, 0};
+    const struct timeline_layer layers[] = {{"kept", STYLE_OTHER, 0.0, kept},
+                                            {"activations", STYLE_OPTIMIZER, 0.0, ramp}};
+    const struct timeline_curve curve = {.label = "memory",
+                                         .at_ps = at_ps,
+                                         .count = 3,
+                                         .layers = layers,
+                                         .layer_count = 2,
+                                         .limit = 50e9,
+                                         .limit_label = "50 GB"};
+    const struct timeline_row row = {.label = "compute"};
+    const struct timeline timeline = {
+        .title = "", .end_ps = 10 * ms_in_ps, .rows = &row, .row_count = 1, .curve = &curve};
+    timeline_draw(&timeline, &(struct style_page){480.0, 100.0, 1}, canvas);
+    struct text dump = text_new(arena);
+    canvas_dump(canvas, &dump);
+    ck_assert_ptr_nonnull(strstr(dump.bytes, "'50 GB'"));
+    CHECK_NEAR(polygon_height_pt(dump.bytes, "#009E73"), 0.6 * 34.375, 0.01);
+    CHECK_NEAR(polygon_height_pt(dump.bytes, "#666666"), 0.2 * 34.375, 0.01);
+}
+END_TEST
+
 START_TEST(thousands_of_spans_make_a_small_file)
 {
     enum { ROWS = 3 };
     const size_t span_count = 100000;
-    const struct timeline_row rows[ROWS] = {{"a", NULL}, {"b", NULL}, {"c", NULL}};
+    const struct timeline_row rows[ROWS] = {{.label = "a"}, {.label = "b"}, {.label = "c"}};
     struct timeline_span *spans = arena_alloc(arena, span_count, sizeof *spans);
     uint64_t seed = 7;
     int64_t at_ps = 0;
@@ -319,8 +405,9 @@ timeline_suite(void)
     TCase *tests = tcase_create("timeline");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_small_timeline_is_drawn_to_scale);
-    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 40);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 100);
     tcase_add_test(tests, merged_spans_keep_the_area_of_each_colour);
+    tcase_add_test(tests, a_curve_is_to_the_scale_of_its_limit);
     tcase_add_test(tests, thousands_of_spans_make_a_small_file);
     tcase_add_test(tests, the_same_timeline_is_the_same_bytes_in_any_order_of_spans);
     tcase_add_test(tests, nothing_at_all_is_still_a_picture);

@@ -1,0 +1,63 @@
+/* For tests: names, numbers and counts as nobody would choose them. */
+#ifndef PLOTS_CHECK_RANDOM_H
+#define PLOTS_CHECK_RANDOM_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/text.h"
+
+/* From 0 to bound - 1 (Knuth's MMIX generator). */
+static inline uint32_t
+check_random_below(uint64_t *seed, uint32_t bound)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33) % bound;
+}
+
+/* No words to thirty of one to fifteen letters, some not of ASCII. */
+static inline const char *
+check_random_name(uint64_t *seed, struct arena *arena)
+{
+    static const char *const letters[] = {"a", "e", "i", "l", "m", "W",
+                                          "8", "_", "µ", "Ω", "漢"};
+    struct text name = text_new(arena);
+    uint32_t words = check_random_below(seed, 4) ? check_random_below(seed, 5)
+                                                 : check_random_below(seed, 31);
+    text_format(&name, "%s", "");
+    for (uint32_t word = 0; word < words; word++) {
+        uint32_t count = 1 + check_random_below(seed, 15);
+        text_format(&name, "%s", word > 0 ? " " : "");
+        for (uint32_t i = 0; i < count; i++)
+            text_format(&name, "%s", letters[check_random_below(seed, 11)]);
+    }
+    return name.bytes;
+}
+
+/* Over many orders of size; one of sixteen is zero, one none, one without end. */
+static inline double
+check_random_value(uint64_t *seed)
+{
+    switch (check_random_below(seed, 16)) {
+    case 0:
+        return 0.0;
+    case 1:
+        return (double)NAN;
+    case 2:
+        return (double)INFINITY;
+    default:
+        return (1.0 + check_random_below(seed, 1000)) *
+               pow(10.0, (double)check_random_below(seed, 24) - 12.0);
+    }
+}
+
+/* As they come from one quantity: of one order of size, all finite. */
+static inline double
+check_random_like(uint64_t *seed, double size)
+{
+    return size * (0.05 + 0.001 * (double)check_random_below(seed, 1000));
+}
+
+#endif

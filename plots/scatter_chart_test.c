@@ -1,0 +1,196 @@
+/* Do points lie where their numbers put them, and does everything that is said stay readable? */
+#include "plots/scatter_chart.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "plots/chart_csv.h"
+#include "plots/check_random.h"
+#include "plots/check_texts.h"
+#include "sim/base/check_arena.h"
+
+Suite *scatter_chart_suite(void);
+
+static struct arena *arena;
+static struct canvas *canvas;
+
+static void
+set_up(void)
+{
+    arena = check_arena_new();
+    canvas = canvas_new(arena, "DejaVu Sans");
+}
+
+static void
+tear_down(void)
+{
+    canvas_free(canvas);
+    arena_free(arena);
+}
+
+static struct scatter_chart
+small_chart(void)
+{
+    static const struct scatter_point points[] = {
+        {.x = 10e9, .y = 0.5, .label = "quick", .slot = STYLE_FORWARD},
+        {.x = 5e9, .y = 1.0, .label = "small", .slot = STYLE_FORWARD},
+        {.x = 12e9, .y = 0.9, .is_faint = true}};
+    static const struct canvas_point front[] = {{10e9, 0.5}, {10e9, 1.0}, {5e9, 1.0}};
+    static const struct scatter_line line = {.points = front, .count = 3};
+    return (struct scatter_chart){.title = "Small",
+                                  .x = {"memory", "B", LINE_CHART_LINEAR},
+                                  .y = {"step", "s", LINE_CHART_LINEAR},
+                                  .points = points,
+                                  .point_count = 3,
+                                  .lines = &line,
+                                  .line_count = 1,
+                                  .limit = {15e9, "limit"},
+                                  .strong_name = "best",
+                                  .faint_name = "not"};
+}
+
+/* x holds 5 to 15 GB and 8 % of that more: 4.2 to 15.8. The plane is 250 wide from 35 on, so
+ * that 10 GB lie in its middle, at 160. */
+static const char small_dump[] = "canvas 300.00 277.30\n"
+                                 "text 15.00 25.30 #1A1A1A 11.0 bold 'Small'\n"
+                                 "text 26.50 44.30 #1A1A1A 8.0 'best'\n"
+                                 "dot 18.75,41.35 2.60 #0072B2\n"
+                                 "text 69.30 44.30 #1A1A1A 8.0 'not'\n"
+                                 "dot 61.55,41.35 1.50 #BDBDBD\n"
+                                 "line 35.00,215.27 285.00,215.27 #DDDDDD 0.50\n"
+                                 "line 35.00,187.68 285.00,187.68 #DDDDDD 0.50\n"
+                                 "line 35.00,160.09 285.00,160.09 #DDDDDD 0.50\n"
+                                 "line 35.00,132.51 285.00,132.51 #DDDDDD 0.50\n"
+                                 "line 35.00,104.92 285.00,104.92 #DDDDDD 0.50\n"
+                                 "line 35.00,77.33 285.00,77.33 #DDDDDD 0.50\n"
+                                 "text 17.28 218.19 #595959 8.0 '0.5'\n"
+                                 "text 17.28 190.60 #595959 8.0 '0.6'\n"
+                                 "text 17.28 163.01 #595959 8.0 '0.7'\n"
+                                 "text 17.28 135.43 #595959 8.0 '0.8'\n"
+                                 "text 17.28 107.84 #595959 8.0 '0.9'\n"
+                                 "text 17.28 80.25 #595959 8.0 '1.0'\n"
+                                 "line 35.00,226.30 285.00,226.30 #595959 0.50\n"
+                                 "line 73.79,226.30 73.79,230.30 #595959 0.50\n"
+                                 "line 116.90,226.30 116.90,230.30 #595959 0.50\n"
+                                 "line 160.00,226.30 160.00,230.30 #595959 0.50\n"
+                                 "line 203.10,226.30 203.10,230.30 #595959 0.50\n"
+                                 "line 246.21,226.30 246.21,230.30 #595959 0.50\n"
+                                 "text 71.25 239.30 #595959 8.0 '6'\n"
+                                 "text 114.35 239.30 #595959 8.0 '8'\n"
+                                 "text 154.91 239.30 #595959 8.0 '10'\n"
+                                 "text 198.01 239.30 #595959 8.0 '12'\n"
+                                 "text 241.12 239.30 #595959 8.0 '14'\n"
+                                 "text 133.05 251.30 #595959 8.0 'memory (GB)'\n"
+                                 "text 15.00 60.30 #595959 8.0 'step (s)'\n"
+                                 "dot 203.10,104.92 1.50 #BDBDBD\n"
+                                 "curve 160.00,215.27 160.00,77.33 52.24,77.33 #0072B2 1.20\n"
+                                 "line 267.76,66.30 267.76,226.30 #1A1A1A 1.20\n"
+                                 "dot 160.00,215.27 3.30 #FFFFFF\n"
+                                 "dot 160.00,215.27 2.60 #0072B2\n"
+                                 "dot 52.24,77.33 3.30 #FFFFFF\n"
+                                 "dot 52.24,77.33 2.60 #0072B2\n"
+                                 "text 247.86 75.12 #1A1A1A 7.0 'limit'\n"
+                                 "text 167.10 217.09 #1A1A1A 7.0 'quick'\n"
+                                 "text 57.66 88.07 #1A1A1A 7.0 'small'\n";
+
+START_TEST(a_small_chart_is_drawn_to_scale)
+{
+    struct scatter_chart chart = small_chart();
+    struct text dump = text_new(arena);
+    scatter_chart_draw(&chart, &(struct style_page){300, 200, 1}, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_str_eq(dump.bytes, small_dump);
+}
+END_TEST
+
+START_TEST(its_data_say_what_it_shows)
+{
+    struct scatter_chart chart = small_chart();
+    struct text csv = text_new(arena);
+    scatter_chart_csv(&chart, &csv);
+    ck_assert_str_eq(csv.bytes, "kind,label,memory (B),step (s),area_part\n"
+                                "best,quick,10000000000,0.5,0\n"
+                                "best,small,5000000000,1,0\n"
+                                "not,,12000000000,0.9,0\n"
+                                "line,,10000000000,0.5,\n"
+                                "line,,10000000000,1,\n"
+                                "line,,5000000000,1,\n"
+                                "limit,limit,15000000000,,\n");
+}
+END_TEST
+
+static const char *
+maybe_name(uint64_t *seed)
+{
+    return check_random_below(seed, 3) ? check_random_name(seed, arena) : NULL;
+}
+
+static struct scatter_point
+random_point(uint64_t *seed, bool is_wild)
+{
+    return (struct scatter_point){
+        .x = is_wild ? check_random_value(seed) : check_random_like(seed, 1e9),
+        .y = is_wild ? check_random_value(seed) : check_random_like(seed, 0.1),
+        .label = maybe_name(seed),
+        .area_part = check_random_below(seed, 2) ? 0.0 : check_random_like(seed, 1.0),
+        .is_faint = check_random_below(seed, 3) == 0,
+        .slot = (enum style_slot)check_random_below(seed, STYLE_SLOT_COUNT)};
+}
+
+START_TEST(no_text_overlaps_or_leaves_the_page_whatever_is_drawn)
+{
+    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
+                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
+    uint64_t seed = (uint64_t)_i + 1;
+    size_t count = check_random_below(&seed, 40), line_count = check_random_below(&seed, 4);
+    bool is_wild = check_random_below(&seed, 2);
+    struct scatter_point *points = arena_alloc(arena, count + 1, sizeof *points);
+    struct scatter_line *lines = arena_alloc(arena, line_count + 1, sizeof *lines);
+    struct error_list errors = {0};
+    struct text svg = text_new(arena);
+    for (size_t i = 0; i < count; i++)
+        points[i] = random_point(&seed, is_wild);
+    for (size_t i = 0; i < line_count; i++) {
+        struct canvas_point *ends = arena_alloc(arena, 2, sizeof *ends);
+        for (int k = 0; k < 2; k++)
+            ends[k] =
+                (struct canvas_point){check_random_value(&seed), check_random_value(&seed)};
+        lines[i] = (struct scatter_line){.points = ends,
+                                         .count = 2,
+                                         .label = maybe_name(&seed),
+                                         .is_dashed = is_wild,
+                                         .is_quiet = check_random_below(&seed, 2)};
+    }
+    struct scatter_chart chart = {
+        .title = check_random_name(&seed, arena),
+        .subtitle = maybe_name(&seed),
+        .footer = maybe_name(&seed),
+        .x = {check_random_name(&seed, arena), "B", (enum line_chart_scale)(_i / 4 % 2)},
+        .y = {check_random_name(&seed, arena), "s", (enum line_chart_scale)(_i / 8 % 2)},
+        .points = points,
+        .point_count = count,
+        .lines = lines,
+        .line_count = line_count,
+        .limit = {check_random_value(&seed), maybe_name(&seed)},
+        .strong_name = maybe_name(&seed),
+        .faint_name = maybe_name(&seed),
+        .area_name = maybe_name(&seed)};
+    scatter_chart_draw(&chart, pages[_i % 4], canvas);
+    check_texts(canvas);
+    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+}
+END_TEST
+
+Suite *
+scatter_chart_suite(void)
+{
+    Suite *suite = suite_create("scatter_chart");
+    TCase *tests = tcase_create("scatter_chart");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
+    tcase_add_test(tests, its_data_say_what_it_shows);
+    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 100);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -6,6 +6,7 @@
 
 #include "sim/base/spelling.h"
 #include "validate/comparison.h"
+#include "validate/fabric_coefficient.h"
 
 /* Two devices of one sort differ by that much (validate/reference/README.md), and one list was
  * measured on one of them. */
@@ -16,24 +17,30 @@ static const double SMALL_S = 10e-6, LARGE_S = 100e-6;
 
 struct work {
     struct calibration *calibration;
-    struct measured_list kernels;
+    struct measured_list rows;
     struct arena *arena;
     struct error_list *errors;
 };
 
+static bool
+fits_fabric(const struct calibration *calibration)
+{
+    return calibration->question->cluster != NULL;
+}
+
 static void
-take_kernels(struct work *work)
+take_rows(struct work *work)
 {
     const struct measured_list *list = work->calibration->question->list;
-    struct measured_list *kernels = &work->kernels;
+    struct measured_list *rows = &work->rows;
     for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].is_collective) {
-            work->calibration->collective_count++;
+        if (list->items[i].is_collective != fits_fabric(work->calibration)) {
+            work->calibration->left_out_count++;
             continue;
         }
-        kernels->items = arena_grow(work->arena, kernels->items, kernels->count,
-                                    &kernels->capacity, sizeof *kernels->items);
-        kernels->items[kernels->count++] = list->items[i];
+        rows->items = arena_grow(work->arena, rows->items, rows->count, &rows->capacity,
+                                 sizeof *rows->items);
+        rows->items[rows->count++] = list->items[i];
     }
 }
 
@@ -43,10 +50,11 @@ compare(struct work *work, struct error_table *table)
     const struct calibration *calibration = work->calibration;
     struct comparison comparison = {0};
     struct comparison_basis basis = {.device = &calibration->device,
+                                     .cluster = &calibration->cluster,
                                      .small_s = SMALL_S,
                                      .large_s = LARGE_S,
                                      .seed = calibration->question->seed};
-    if (!comparison_add(&comparison, &work->kernels, &basis, work->arena, work->errors))
+    if (!comparison_add(&comparison, &work->rows, &basis, work->arena, work->errors))
         return false;
     *table = error_table_new(comparison.samples, comparison.count, work->arena);
     return true;
@@ -79,10 +87,17 @@ check_kept(const struct work *work, const struct coefficient_list *list)
         const char *nearest = spelling_nearest(question->kept[i], paths, list->count);
         is_right = error_add(work->errors, ERROR_INPUT, "",
                              "%s has no coefficient \"%.80s\" to keep%s%s",
-                             question->device->name, question->kept[i],
+                             work->calibration->name, question->kept[i],
                              nearest ? "; did you mean " : "", nearest ? nearest : "");
     }
     return is_right;
+}
+
+/* Only kinds of kernels are asked for; of a fabric all is. */
+static bool
+is_wanted(const struct calibration *calibration, enum kernel_kind kind)
+{
+    return fits_fabric(calibration) || calibration->question->is_wanted[kind];
 }
 
 static void
@@ -97,13 +112,15 @@ make_groups(struct work *work, const struct coefficient_list *list)
         all[i] = (struct fit_coefficient){
             .coefficient = *coefficient,
             .before = *coefficient->value,
-            .is_kept = !calibration->question->is_wanted[coefficient->kind] ||
+            .is_kept = !is_wanted(calibration, coefficient->kind) ||
                        is_kept(calibration->question, coefficient->path)};
         if (!group || !coefficient_group_is(&group->group, &coefficient->group)) {
             group = &calibration->groups[calibration->group_count++];
             group->group = coefficient->group;
-            group->name =
-                coefficient_group_name(&coefficient->group, &calibration->device, work->arena);
+            group->name = fits_fabric(calibration)
+                              ? "collective"
+                              : coefficient_group_name(&coefficient->group,
+                                                       &calibration->device, work->arena);
             group->coefficients = &all[i];
         }
         group->count++;
@@ -111,9 +128,11 @@ make_groups(struct work *work, const struct coefficient_list *list)
 }
 
 static struct calibrated_group *
-group_of(struct calibration *calibration, const struct kernel *kernel)
+group_of(struct calibration *calibration, const struct measured *row)
 {
-    struct coefficient_group wanted = coefficient_group_of(&calibration->device, kernel);
+    if (row->is_collective)
+        return &calibration->groups[0];
+    struct coefficient_group wanted = coefficient_group_of(&calibration->device, &row->kernel);
     for (size_t i = 0; i < calibration->group_count; i++)
         if (coefficient_group_is(&calibration->groups[i].group, &wanted))
             return &calibration->groups[i];
@@ -125,11 +144,11 @@ static void
 sort_rows(struct work *work)
 {
     struct calibration *calibration = work->calibration;
-    for (size_t i = 0; i < work->kernels.count; i++) {
-        const struct measured *row = &work->kernels.items[i];
-        if (!calibration->question->is_wanted[row->kernel.kind])
+    for (size_t i = 0; i < work->rows.count; i++) {
+        const struct measured *row = &work->rows.items[i];
+        if (!row->is_collective && !is_wanted(calibration, row->kernel.kind))
             continue;
-        struct calibrated_group *group = group_of(calibration, &row->kernel);
+        struct calibrated_group *group = group_of(calibration, row);
         const char *shape = measured_shape(row, work->arena);
         enum split_part part =
             row->has_part ? row->part : split_part(shape, calibration->question->seed);
@@ -158,8 +177,8 @@ fit_groups(struct work *work)
             leave(group);
             continue;
         }
-        struct fit_problem problem = {&calibration->device, group->coefficients, group->count,
-                                      group->rows};
+        struct fit_problem problem = {&calibration->device, &calibration->cluster,
+                                      group->coefficients, group->count, group->rows};
         group->is_fitted = true;
         if (!fit_group(&problem, &group->outcome, work->arena))
             return error_add(work->errors, ERROR_IO, "", "out of memory while fitting %s",
@@ -167,6 +186,16 @@ fit_groups(struct work *work)
         group->rows = problem.rows;
     }
     return true;
+}
+
+static bool
+sigma_covers(const struct calibration *calibration, const struct coefficient_sigma *sigma,
+             const struct calibrated_group *group, const struct fit_row *row)
+{
+    double predicted_s = row->measured->measured_s * exp(row->unseen_residual);
+    return fits_fabric(calibration)
+               ? fabric_sigma_covers(sigma, &calibration->cluster, row->measured)
+               : coefficient_sigma_covers(sigma, &group->group, predicted_s);
 }
 
 static void
@@ -178,9 +207,8 @@ estimate_sigma(struct calibration *calibration, struct calibrated_sigma *sigma)
         const struct calibrated_group *group = &calibration->groups[i];
         for (size_t j = 0; group->is_fitted && j < group->rows.count; j++) {
             const struct fit_row *row = &group->rows.items[j];
-            double predicted_s = row->measured->measured_s * exp(row->unseen_residual);
             if (!row->has_unseen_residual ||
-                !coefficient_sigma_covers(&sigma->sigma, &group->group, predicted_s))
+                !sigma_covers(calibration, &sigma->sigma, group, row))
                 continue;
             squares += row->unseen_residual * row->unseen_residual;
             sigma->row_count++;
@@ -198,7 +226,8 @@ estimate_sigmas(struct work *work)
 {
     struct calibration *calibration = work->calibration;
     struct coefficient_sigma_list list =
-        coefficient_sigma_list_of(&calibration->device, work->arena);
+        fits_fabric(calibration) ? fabric_sigma_list_of(&calibration->cluster, work->arena)
+                                 : coefficient_sigma_list_of(&calibration->device, work->arena);
     calibration->sigma_count = list.count;
     calibration->sigmas = arena_alloc(work->arena, list.count, sizeof *calibration->sigmas);
     for (size_t i = 0; i < list.count; i++) {
@@ -217,7 +246,22 @@ check_fitted(const struct work *work)
     return fitted > 0 || error_add(work->errors, ERROR_INPUT, "",
                                    "no measured row of a kind to fit on the fit side of the "
                                    "split tells a coefficient of %s",
-                                   work->calibration->device.name);
+                                   work->calibration->name);
+}
+
+/* What there is to fit, in a copy of it. */
+static struct coefficient_list
+begin_with(struct calibration *calibration, struct arena *arena)
+{
+    const struct calibration_question *question = calibration->question;
+    if (question->cluster) {
+        calibration->cluster = *question->cluster;
+        calibration->name = calibration->cluster.fabric.name;
+        return fabric_coefficient_list_of(&calibration->cluster, question->file, arena);
+    }
+    calibration->device = *question->device;
+    calibration->name = calibration->device.name;
+    return coefficient_list_of(&calibration->device, arena);
 }
 
 const struct calibration *
@@ -226,12 +270,11 @@ calibrate(const struct calibration_question *question, struct arena *arena,
 {
     struct calibration *calibration = arena_alloc(arena, 1, sizeof *calibration);
     calibration->question = question;
-    calibration->device = *question->device;
     struct work work = {.calibration = calibration, .arena = arena, .errors = errors};
-    struct coefficient_list list = coefficient_list_of(&calibration->device, arena);
+    struct coefficient_list list = begin_with(calibration, arena);
     if (!coefficient_list_check(&list, question->file, errors) || !check_kept(&work, &list))
         return NULL;
-    take_kernels(&work);
+    take_rows(&work);
     if (!compare(&work, &calibration->before))
         return NULL;
     make_groups(&work, &list);

@@ -1,5 +1,6 @@
-/* Fits a device to measured kernels: group after group (coefficient.h), on the fit side of the
- * split (split.h) alone. Held-out rows are only priced, before and after, to judge the fit. */
+/* Fits a device to measured kernels, or a fabric to measured collectives: group after group
+ * (coefficient.h, fabric_coefficient.h), on the fit side of the split (split.h) alone. Held-out
+ * rows are only priced, before and after, to judge the fit. */
 #ifndef VALIDATE_CALIBRATION_H
 #define VALIDATE_CALIBRATION_H
 
@@ -7,8 +8,9 @@
 #include "validate/error_table.h"
 
 struct calibration_question {
-    const struct device *device;
-    const struct json *file; /* that the device was read from */
+    const struct device *device;   /* to fit; or NULL, and */
+    const struct cluster *cluster; /* the one whose fabric is to be fitted */
+    const struct json *file;       /* that the device or the fabric was read from */
     const struct measured_list *list;
     uint64_t seed;                     /* of the split */
     bool is_wanted[KERNEL_KIND_COUNT]; /* kinds to fit; the others stay as they are */
@@ -37,13 +39,15 @@ struct calibrated_sigma {
 
 struct calibration {
     const struct calibration_question *question;
-    struct device device; /* the fitted one */
+    struct device device; /* the fitted one; or */
+    struct cluster cluster;
+    const char *name; /* of what was fitted */
     struct calibrated_group *groups;
     size_t group_count;
     struct calibrated_sigma *sigmas;
     size_t sigma_count;
     struct error_table before, after; /* of every row, whether of a kind asked for or not */
-    size_t collective_count;          /* rows left out: no device prices them */
+    size_t left_out_count; /* rows: collectives, that no device prices; or kernels, no fabric */
 };
 
 /* NULL after adding every fault: a coefficient outside its bounds, a row without a price on this

@@ -12,16 +12,28 @@ const double FIT_NOISE = 0.04, FIT_DOUBT_MOST = 0.2;
  * more than nine tenths of what it does coefficients before it could do too. */
 static const double ELASTICITY_LEAST = 0.05, APART_PART_LEAST = 0.1;
 
+/* Below 0 for what has no price. */
+static double
+predicted_s(const struct fit_problem *problem, const struct measured *measured)
+{
+    struct error_list errors = {0};
+    if (measured->is_collective) {
+        struct collective_cost cost;
+        bool is_priced =
+            collective_cost(problem->cluster, &measured->collective, &cost, &errors);
+        return is_priced ? cost.latency_s + cost.transfer_s : -1;
+    }
+    struct kernel_cost cost;
+    bool is_priced = kernel_cost(problem->device, &measured->kernel, &cost, &errors);
+    return is_priced ? measured_predicted_s(measured, &cost) : -1;
+}
+
 /* log(predicted / measured); far off when the coefficients make no sense. */
 double
-fit_residual(const struct device *device, const struct measured *measured)
+fit_residual(const struct fit_problem *problem, const struct measured *measured)
 {
     const double senseless = 100;
-    struct kernel_cost cost;
-    struct error_list errors = {0};
-    if (!kernel_cost(device, &measured->kernel, &cost, &errors))
-        return senseless;
-    double ratio = measured_predicted_s(measured, &cost) / measured->measured_s;
+    double ratio = predicted_s(problem, measured) / measured->measured_s;
     return isfinite(ratio) && ratio > 0 ? log(ratio) : senseless;
 }
 
@@ -37,11 +49,11 @@ elasticities(const struct fit_problem *problem, const struct coefficient *coeffi
     if (at + step > coefficient->most)
         step = -step;
     for (size_t i = 0; i < problem->rows.count; i++)
-        column[i] = -fit_residual(problem->device, problem->rows.items[i].measured);
+        column[i] = -fit_residual(problem, problem->rows.items[i].measured);
     *coefficient->value = at + step;
     double change = at > 0 ? log((at + step) / at) : 1;
     for (size_t i = 0; i < problem->rows.count; i++) {
-        column[i] += fit_residual(problem->device, problem->rows.items[i].measured);
+        column[i] += fit_residual(problem, problem->rows.items[i].measured);
         column[i] /= change;
     }
     *coefficient->value = at;

@@ -17,7 +17,7 @@ struct fit_choice {
 };
 
 /* log(predicted / measured); far off when the coefficients make no sense. */
-double fit_residual(const struct device *device, const struct measured *measured);
+double fit_residual(const struct fit_problem *problem, const struct measured *measured);
 
 /* Settles the fates and lists those that are to be fitted (room for MINIMIZE_VARIABLES_MAX). */
 size_t fit_choose(const struct fit_problem *problem, struct fit_coefficient **moving,

@@ -1,4 +1,4 @@
-/* Writes the fitted device file. */
+/* Writes the fitted device or fabric file. */
 #include "validate/calibration_file.h"
 
 #include <inttypes.h>
@@ -158,7 +158,8 @@ calibration_file_write(const struct calibration *calibration,
         change_group(&writing, &calibration->groups[i]);
     for (size_t i = 0; i < calibration->sigma_count; i++)
         change_sigma(&writing, &calibration->sigmas[i]);
-    json_edit_replace(&writing.edit, json_member(file, "is_fitted"), "true", out->arena);
+    if (json_member(file, "is_fitted"))
+        json_edit_replace(&writing.edit, json_member(file, "is_fitted"), "true", out->arena);
     if (old)
         json_edit_replace(&writing.edit, old, record_text(&writing), out->arena);
     else

@@ -20,6 +20,7 @@ enum { ROUNDS_MAX = 3 };
 /* Sizes that count equally, by measured time (design: under 10 us, to 100 us, over). */
 static const double CLASS_EDGES_S[] = {10e-6, 100e-6};
 enum { CLASS_COUNT = 3 };
+static const double LARGE_COLLECTIVE_BYTES = 1024 * 1024;
 
 enum { STARTS = 8, POLISHES = 3, POLISH_EVALUATIONS = 100 /* a coefficient */ };
 
@@ -58,11 +59,14 @@ number_shapes(struct fit_rows *rows, struct arena *arena)
     }
 }
 
+/* Collectives have two, as the error tables. */
 static int
-class_of(double measured_s)
+class_of(const struct measured *measured)
 {
     int class = 0;
-    while (class < CLASS_COUNT - 1 && measured_s >= CLASS_EDGES_S[class])
+    if (measured->is_collective)
+        return measured->collective.bytes >= LARGE_COLLECTIVE_BYTES;
+    while (class < CLASS_COUNT - 1 && measured->measured_s >= CLASS_EDGES_S[class])
         class ++;
     return class;
 }
@@ -72,9 +76,9 @@ weigh(const struct fit_rows *rows)
 {
     size_t counts[CLASS_COUNT] = {0}, classes = 0;
     for (size_t i = 0; i < rows->count; i++)
-        classes += counts[class_of(rows->items[i].measured->measured_s)]++ == 0;
+        classes += counts[class_of(rows->items[i].measured)]++ == 0;
     for (size_t i = 0; i < rows->count; i++) {
-        size_t of_class = counts[class_of(rows->items[i].measured->measured_s)];
+        size_t of_class = counts[class_of(rows->items[i].measured)];
         rows->items[i].weight = 1 / ((double)classes * (double)of_class);
     }
 }
@@ -112,7 +116,7 @@ residuals_at(void *context, const double *at, double *residuals)
         residuals[i] = 0;
         if (!is_seen(descent, row))
             continue;
-        double off = fit_residual(descent->problem->device, row->measured);
+        double off = fit_residual(descent->problem, row->measured);
         residuals[i] = copysign(sqrt(row->weight * loss_of(off)), off);
     }
 }
@@ -123,7 +127,7 @@ mean_loss(const struct fit_problem *problem)
     double loss = 0;
     for (size_t i = 0; i < problem->rows.count; i++) {
         const struct fit_row *row = &problem->rows.items[i];
-        loss += row->weight * loss_of(fit_residual(problem->device, row->measured));
+        loss += row->weight * loss_of(fit_residual(problem, row->measured));
     }
     return loss; /* weights add up to 1 */
 }
@@ -212,7 +216,7 @@ take_residuals(const struct fit_problem *problem, int fold, double factor)
         struct fit_row *row = &problem->rows.items[i];
         if (fold >= 0 && row->fold != fold)
             continue;
-        row->unseen_residual = factor * fit_residual(problem->device, row->measured);
+        row->unseen_residual = factor * fit_residual(problem, row->measured);
         row->has_unseen_residual = true;
     }
 }
@@ -274,7 +278,7 @@ bulk_residual(const struct fit_problem *problem, struct arena *arena)
     size_t count = problem->rows.count;
     double *magnitudes = arena_alloc(arena, count, sizeof *magnitudes);
     for (size_t i = 0; i < count; i++)
-        magnitudes[i] = fabs(fit_residual(problem->device, problem->rows.items[i].measured));
+        magnitudes[i] = fabs(fit_residual(problem, problem->rows.items[i].measured));
     return statistics_quantile(magnitudes, count, WITHIN_ONE_DEVIATION);
 }
 

@@ -4,10 +4,11 @@
  * The loss of a row is sqrt(r^2 + d^2) - d of r = log(predicted / measured) (Charbonnier's; d is
  * the noise of a good measurement): a square near 0 and a magnitude beyond, so that one bad row
  * does not steer. Rows are weighted so that each size class present counts as much: under 10 us, 10
- * to 100 us and over 100 us of measured time. */
+ * to 100 us and over 100 us of measured time; collectives from 1 MiB and smaller ones. */
 #ifndef VALIDATE_CALIBRATION_FIT_H
 #define VALIDATE_CALIBRATION_FIT_H
 
+#include "hw/cluster.h"
 #include "validate/coefficient.h"
 #include "validate/measured_list.h"
 
@@ -51,7 +52,9 @@ struct fit_coefficient {
 };
 
 struct fit_problem {
-    const struct device *device; /* that the coefficients point into, and that prices */
+    /* What the coefficients point into, and what prices: kernels, or else collectives. */
+    const struct device *device;
+    const struct cluster *cluster;
     struct fit_coefficient *coefficients;
     size_t count;
     struct fit_rows rows;

@@ -127,12 +127,13 @@ calibration_report_print(const struct calibration *calibration,
                          const struct calibration_record *record, struct text *out)
 {
     text_format(out, "%s, fitted by rows split by shape with seed %" PRIu64 "\n",
-                calibration->device.name, calibration->question->seed);
+                calibration->name, calibration->question->seed);
     for (size_t i = 0; i < record->list_count; i++)
         text_format(out, "  %s: %zu rows\n", record->lists[i].name, record->lists[i].row_count);
-    if (calibration->collective_count > 0)
-        text_format(out, "  %zu collectives left out: no device prices them\n",
-                    calibration->collective_count);
+    if (calibration->left_out_count > 0)
+        text_format(out, "  %zu %s prices them\n", calibration->left_out_count,
+                    calibration->question->cluster ? "kernels left out: no fabric"
+                                                   : "collectives left out: no device");
     text_format(out, "\n");
     for (size_t i = 0; i < calibration->group_count; i++)
         if (calibration->groups[i].is_fitted)
@@ -230,13 +231,16 @@ calibration_report_write(const struct calibration *calibration,
                          const struct calibration_record *record, struct json_writer *writer)
 {
     json_write_begin_object(writer);
-    json_write_string_at(writer, "device", calibration->device.name);
+    json_write_string_at(writer, calibration->question->cluster ? "fabric" : "device",
+                         calibration->name);
     json_write_string_at(writer, "date", record->date);
     json_write_integer_at(writer, "split_seed", (int64_t)calibration->question->seed);
     json_write_key(writer, "lists");
     write_lists(record, writer);
-    json_write_integer_at(writer, "collectives_left_out_count",
-                          (int64_t)calibration->collective_count);
+    json_write_integer_at(writer,
+                          calibration->question->cluster ? "kernels_left_out_count"
+                                                         : "collectives_left_out_count",
+                          (int64_t)calibration->left_out_count);
     write_fits(calibration, writer);
     json_write_key(writer, "before");
     error_table_write(&calibration->before, writer);

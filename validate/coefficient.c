@@ -1,4 +1,4 @@
-/* The table of coefficients, and its lines spread over data types, implementations and kinds. */
+/* The lines of the table spread over data types, implementations and kinds. */
 #include "validate/coefficient.h"
 
 #include <math.h>
@@ -6,156 +6,7 @@
 #include <string.h>
 
 #include "hw/attention_cost.h"
-
-/* Over what one line of the table is repeated; its name stands for "*" in the path. */
-enum span {
-    SPAN_NONE,
-    SPAN_CORE,      /* the same, of a core of a CPU alone */
-    SPAN_DTYPE,     /* a double a data type */
-    SPAN_RATE,      /* the same; `most` is a part of the datasheet's peak */
-    SPAN_PASS,      /* of struct device_attention_pass: "0.forward" */
-    SPAN_STREAM,    /* of struct device_stream: "rms_norm" */
-    SPAN_OPERATION, /* of struct device_element_rate: "gelu" */
-};
-
-enum scale { LINEAR, LOGARITHMIC };
-
-struct line {
-    const char *path;
-    enum span span;
-    size_t offset;         /* in struct device, or in the struct of the span */
-    enum kernel_kind kind; /* whose kernels tell it; of a stream its own */
-    enum scale scale;
-    double least, most;
-    const char *least_reason, *most_reason;
-};
-
-#define IN_DEVICE(member) offsetof(struct device, member)
-#define IN_PASS(member)   offsetof(struct device_attention_pass, member)
-#define IN_STREAM(member) offsetof(struct device_stream, member)
-
-static const char LAUNCH[] = "no launch was seen under half a microsecond";
-static const char LAUNCH_LONG[] = "a launch of more is the host's time, not the device's";
-static const char NO_TIME[] = "no work takes negative time";
-static const char ONE_TILE[] = "more than the whole of a small product takes";
-static const char HOST_CALL[] = "the host's part of a call stays under a millisecond";
-static const char MEMORY_SLOW[] = "a hundredth of the slowest memory of a training GPU";
-static const char MEMORY_QUICK[] =
-    "8 TB/s, the quickest memory of one device (AMD Instinct MI355X data sheet)";
-static const char CACHE_SLOW[] = "no cache is slower than HBM";
-static const char CACHE_QUICK[] = "128 bytes a clock of 2.5 GHz to each of 312 units";
-static const char SMALL_PART[] = "a kernel that reaches less is another kernel";
-static const char WHOLE[] = "no kernel beats the device's own bandwidth";
-static const char ONE_LOAD[] = "less than a load from the nearest cache";
-static const char ONE_ROW[] = "longer than the widest row takes";
-static const char ONE_INSTRUCTION[] = "one instruction an element";
-static const char PEAK[] = "the datasheet's peak";
-static const char EXPONENTIALS_SLOW[] = "one exponential a unit in eight clocks";
-static const char EXPONENTIALS_QUICK[] =
-    "128 a clock of 2.5 GHz and unit, four times as many as NVIDIA's and AMD's units take";
-
-/* The order is that of the fits: memory first, as all others stand on it. */
-static const struct line lines[] = {
-    {"memory.hbm_read_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.hbm_read_bytes_per_s),
-     KERNEL_ELEMENTWISE, LOGARITHMIC, 1e10, 8e12, MEMORY_SLOW, MEMORY_QUICK},
-    {"memory.hbm_write_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.hbm_write_bytes_per_s),
-     KERNEL_ELEMENTWISE, LOGARITHMIC, 1e10, 8e12, MEMORY_SLOW, MEMORY_QUICK},
-    {"memory.mixed_fraction", SPAN_NONE, IN_DEVICE(memory.mixed_fraction), KERNEL_ELEMENTWISE,
-     LINEAR, 0.5, 1.5, "turning the bus round costs less than a transfer",
-     "reads and writes use the same wires"},
-    {"memory.latency_s", SPAN_NONE, IN_DEVICE(memory.latency_s), KERNEL_ELEMENTWISE, LINEAR, 0,
-     3e-6, NO_TIME, "several times the slowest pointer chase through HBM"},
-    {"element_rates_per_s.*", SPAN_OPERATION,
-     offsetof(struct device_element_rate, elements_per_s), KERNEL_ELEMENTWISE, LOGARITHMIC,
-     1e10, 1e14, "a hundred instructions an element", ONE_INSTRUCTION},
-    {"gemm.sustained_flop_per_s.*", SPAN_RATE, IN_DEVICE(gemm.sustained_flop_per_s),
-     KERNEL_GEMM, LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
-    {"gemm.launch_s", SPAN_NONE, IN_DEVICE(gemm.launch_s), KERNEL_GEMM, LOGARITHMIC, 5e-7, 2e-5,
-     LAUNCH, LAUNCH_LONG},
-    {"gemm.tile_s", SPAN_NONE, IN_DEVICE(gemm.tile_s), KERNEL_GEMM, LINEAR, 0, 2e-5, NO_TIME,
-     ONE_TILE},
-    {"gemm.boost_flop_per_s.*", SPAN_RATE, IN_DEVICE(gemm.boost_flop_per_s), KERNEL_GEMM,
-     LOGARITHMIC, 1e12, 1, "slower than any matrix unit", PEAK},
-    {"gemm.split_s", SPAN_NONE, IN_DEVICE(gemm.split_s), KERNEL_GEMM, LINEAR, 0, 5e-5, NO_TIME,
-     ONE_TILE},
-    {"gemm.stream_k_s.*", SPAN_DTYPE, IN_DEVICE(gemm.stream_k_s), KERNEL_GEMM, LOGARITHMIC,
-     1e-8, 5e-5, NO_TIME, ONE_TILE},
-    {"memory.l2_bytes_per_s", SPAN_NONE, IN_DEVICE(memory.l2_bytes_per_s), KERNEL_GEMM,
-     LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
-    {"memory.unit_bytes_per_s", SPAN_CORE, IN_DEVICE(memory.unit_bytes_per_s), KERNEL_GEMM,
-     LOGARITHMIC, 1e12, 1e14, CACHE_SLOW, CACHE_QUICK},
-    {"gemm.overlap_exponent", SPAN_NONE, IN_DEVICE(gemm.overlap_exponent), KERNEL_GEMM,
-     LOGARITHMIC, 1, 50, "no overlap at all", "perfect overlap within 2 %"},
-    {"gemm.exposed_fraction", SPAN_NONE, IN_DEVICE(gemm.exposed_fraction), KERNEL_GEMM, LINEAR,
-     0, 1, NO_TIME, "no overlap at all"},
-    {"gemm.drift_rounds", SPAN_NONE, IN_DEVICE(gemm.drift_rounds), KERNEL_GEMM, LOGARITHMIC,
-     0.1, 1e4, "units are even in the second round", "units keep step for ever"},
-    {"gemm.hbm_ramp_s", SPAN_NONE, IN_DEVICE(gemm.hbm_ramp_s), KERNEL_GEMM, LINEAR, 0, 2e-5,
-     NO_TIME, ONE_TILE},
-    {"gemm.store_bytes_per_s", SPAN_NONE, IN_DEVICE(gemm.store_bytes_per_s), KERNEL_GEMM,
-     LOGARITHMIC, 5e9, 3e11, "no unit stores slower than a CPU's core", CACHE_QUICK},
-    {"gemm.unaligned_fraction", SPAN_NONE, IN_DEVICE(gemm.unaligned_fraction), KERNEL_GEMM,
-     LINEAR, 0, 1, NO_TIME, "a row within lines touches at most twice as many"},
-    {"gemm.power_exponent", SPAN_NONE, IN_DEVICE(gemm.power_exponent), KERNEL_GEMM, LOGARITHMIC,
-     1, 50, "a sum", "a hard limit within 2 %"},
-    {"gemm.step_s.*", SPAN_DTYPE, IN_DEVICE(gemm.step_s), KERNEL_GEMM, LINEAR, 0, 2e-6, NO_TIME,
-     "longer than a step of the largest tile computes"},
-    {"gemm.grouped_launch_s", SPAN_NONE, IN_DEVICE(gemm.grouped_launch_s), KERNEL_GROUPED_GEMM,
-     LINEAR, 0, 5e-5, NO_TIME, LAUNCH_LONG},
-    {"gemm.grouped_hbm_fraction", SPAN_NONE, IN_DEVICE(gemm.grouped_hbm_fraction),
-     KERNEL_GROUPED_GEMM, LINEAR, 0.05, 1, SMALL_PART, WHOLE},
-    {"gemm.grouped_fraction", SPAN_NONE, IN_DEVICE(gemm.grouped_fraction), KERNEL_GROUPED_GEMM,
-     LINEAR, 0.05, 1, SMALL_PART, "grouped products are not quicker than alone"},
-    {"gemm.grouped_switch_s", SPAN_NONE, IN_DEVICE(gemm.grouped_switch_s), KERNEL_GROUPED_GEMM,
-     LINEAR, 0, 2e-5, NO_TIME, ONE_TILE},
-    {"gemm.moe_launch_s", SPAN_NONE, IN_DEVICE(gemm.moe_launch_s), KERNEL_FUSED_MOE,
-     LOGARITHMIC, 5e-7, 1e-4, LAUNCH, LAUNCH_LONG},
-    {"gemm.moe_row_bytes_per_s", SPAN_NONE, IN_DEVICE(gemm.moe_row_bytes_per_s),
-     KERNEL_FUSED_MOE, LOGARITHMIC, 1e10, 1e14, MEMORY_SLOW, CACHE_QUICK},
-    {"gemm.moe_fraction", SPAN_NONE, IN_DEVICE(gemm.moe_fraction), KERNEL_FUSED_MOE, LINEAR,
-     0.05, 1, SMALL_PART, "a fused kernel's products are not quicker than alone"},
-    {"attention.*.rate_fraction", SPAN_PASS, IN_PASS(rate_fraction), KERNEL_ATTENTION, LINEAR,
-     0.05, 1, SMALL_PART, PEAK},
-    {"attention.*.fixed_s", SPAN_PASS, IN_PASS(fixed_s), KERNEL_ATTENTION, LOGARITHMIC, 5e-7,
-     1e-3, LAUNCH, HOST_CALL},
-    {"attention.*.walk_s", SPAN_PASS, IN_PASS(walk_s), KERNEL_ATTENTION, LINEAR, 0, 5e-5,
-     NO_TIME, "longer than a small attention takes"},
-    {"attention.*.mask_s", SPAN_PASS, IN_PASS(mask_s), KERNEL_ATTENTION, LINEAR, 0, 5e-5,
-     NO_TIME, "longer than a small attention takes"},
-    {"attention.*.end_fraction", SPAN_PASS, IN_PASS(end_fraction), KERNEL_ATTENTION, LINEAR, 0,
-     1, "units may end together", "no list of tasks ends later (Graham, 1969)"},
-    {"attention.*.lone_fraction", SPAN_PASS, IN_PASS(lone_fraction), KERNEL_ATTENTION, LINEAR,
-     0.2, 1, "a walk hides most of its own latencies", "no unit is quicker half empty"},
-    {"attention.*.split_s", SPAN_PASS, IN_PASS(split_s), KERNEL_ATTENTION, LINEAR, 0, 5e-5,
-     NO_TIME, LAUNCH_LONG},
-    {"attention.*.isolated_call_s", SPAN_PASS, IN_PASS(isolated_call_s), KERNEL_ATTENTION,
-     LINEAR, 0, 1e-3, NO_TIME, HOST_CALL},
-    {"attention.*.exponential_per_s", SPAN_PASS, IN_PASS(exponential_per_s), KERNEL_ATTENTION,
-     LOGARITHMIC, 1e11, 1e14, EXPONENTIALS_SLOW, EXPONENTIALS_QUICK},
-    {"streams.*.bandwidth_fraction", SPAN_STREAM, IN_STREAM(bandwidth_fraction),
-     KERNEL_KIND_COUNT, LOGARITHMIC, 0.01, 1, SMALL_PART, WHOLE},
-    {"streams.*.fixed_s", SPAN_STREAM, IN_STREAM(fixed_s), KERNEL_KIND_COUNT, LOGARITHMIC, 5e-7,
-     1e-3, LAUNCH, HOST_CALL},
-    {"streams.*.row_s", SPAN_STREAM, IN_STREAM(row_s), KERNEL_KIND_COUNT, LOGARITHMIC, 1e-8,
-     1e-4, ONE_LOAD, ONE_ROW},
-    {"streams.*.element_s", SPAN_STREAM, IN_STREAM(element_s), KERNEL_KIND_COUNT, LOGARITHMIC,
-     1e-12, 1e-7, ONE_LOAD, ONE_ROW},
-    {"streams.*.wide_element_s", SPAN_STREAM, IN_STREAM(wide_element_s), KERNEL_KIND_COUNT,
-     LOGARITHMIC, 1e-12, 1e-7, ONE_LOAD, ONE_ROW},
-    {"streams.*.sum_row_s", SPAN_STREAM, IN_STREAM(sum_row_s), KERNEL_KIND_COUNT, LOGARITHMIC,
-     1e-12, 1e-6, ONE_LOAD, ONE_ROW},
-    {"streams.*.lone_fraction", SPAN_STREAM, IN_STREAM(lone_fraction), KERNEL_KIND_COUNT,
-     LOGARITHMIC, 0.1, 1, SMALL_PART, "no unit is quicker with fewer workgroups"},
-    {"streams.*.isolated_call_s", SPAN_STREAM, IN_STREAM(isolated_call_s), KERNEL_KIND_COUNT,
-     LOGARITHMIC, 1e-6, 1e-3, LAUNCH, HOST_CALL},
-    {"streams.*.elements_per_s", SPAN_STREAM, IN_STREAM(elements_per_s), KERNEL_KIND_COUNT,
-     LOGARITHMIC, 1e8, 1e14, "a unit takes an element in a thousand clocks", ONE_INSTRUCTION},
-    {"streams.*.wide_elements_per_s", SPAN_STREAM, IN_STREAM(wide_elements_per_s),
-     KERNEL_KIND_COUNT, LOGARITHMIC, 1e8, 1e14, "a unit takes an element in a thousand clocks",
-     ONE_INSTRUCTION},
-    {"host_bytes_per_s", SPAN_NONE, IN_DEVICE(host_bytes_per_s), KERNEL_COPY, LOGARITHMIC, 1e9,
-     1e12, "slower than PCIe 1.0 x4", "NVLink-C2C's 900 GB/s (NVIDIA GH200 data sheet)"},
-};
+#include "validate/coefficient_table.h"
 
 static struct coefficient_group
 group_of_kind(enum kernel_kind kind)
@@ -206,7 +57,7 @@ is_core(const struct device *device)
 /* The table's limits are of whole GPUs. A core's rates are a few hundredths of theirs, and a call
  * of a function takes the place of a launch. */
 static void
-widen_for_core(struct coefficient *coefficient, const struct line *line)
+widen_for_core(struct coefficient *coefficient, const struct coefficient_line *line)
 {
     const double core_part = 1e-3, rate_least = 1e6; /* what hw/device.c reads */
     if (line->scale != LOGARITHMIC || !has_seconds(line->path))
@@ -217,8 +68,8 @@ widen_for_core(struct coefficient *coefficient, const struct line *line)
 
 /* A rate or share of 0 is a unit that the device lacks. */
 static void
-add(const struct spreading *spreading, const struct line *line, const char *name, double *value,
-    struct coefficient_group group)
+add(const struct spreading *spreading, const struct coefficient_line *line, const char *name,
+    double *value, struct coefficient_group group)
 {
     if (line->scale == LOGARITHMIC && *value == 0)
         return;
@@ -240,14 +91,14 @@ add(const struct spreading *spreading, const struct line *line, const char *name
 }
 
 static void
-add_dtypes(const struct spreading *spreading, const struct line *line)
+add_dtypes(const struct spreading *spreading, const struct coefficient_line *line)
 {
     double *values = double_at(spreading->device, line->offset);
     const double *peaks = spreading->device->peak_flop_per_s;
     for (int i = 0; i < DTYPE_COUNT; i++) {
         if (peaks[i] == 0)
             continue;
-        struct line of_dtype = *line;
+        struct coefficient_line of_dtype = *line;
         if (line->span == SPAN_RATE)
             of_dtype.most *= peaks[i];
         add(spreading, &of_dtype, dtype_name((enum dtype)i), &values[i],
@@ -263,7 +114,7 @@ pass_name(struct arena *arena, int64_t implementation, int direction)
 }
 
 static void
-add_passes(const struct spreading *spreading, const struct line *line)
+add_passes(const struct spreading *spreading, const struct coefficient_line *line)
 {
     struct device *device = spreading->device;
     for (int64_t i = 0; i < device->attention_count; i++)
@@ -282,7 +133,7 @@ stream_name(struct arena *arena, enum kernel_kind kind, int direction)
 }
 
 static void
-add_streams(const struct spreading *spreading, const struct line *line)
+add_streams(const struct spreading *spreading, const struct coefficient_line *line)
 {
     for (int i = 0; i < KERNEL_KIND_COUNT; i++)
         for (int direction = 0; direction < 2; direction++) {
@@ -298,7 +149,7 @@ add_streams(const struct spreading *spreading, const struct line *line)
 
 /* A name that a path cannot say is fitted by nobody. */
 static void
-add_operations(const struct spreading *spreading, const struct line *line)
+add_operations(const struct spreading *spreading, const struct coefficient_line *line)
 {
     struct device *device = spreading->device;
     for (int64_t i = 0; i < device->element_rate_count; i++) {
@@ -310,7 +161,7 @@ add_operations(const struct spreading *spreading, const struct line *line)
 }
 
 static void
-add_line(const struct spreading *spreading, const struct line *line)
+add_line(const struct spreading *spreading, const struct coefficient_line *line)
 {
     switch (line->span) {
     case SPAN_CORE:
@@ -358,8 +209,8 @@ coefficient_list_of(struct device *device, struct arena *arena)
 {
     struct coefficient_list list = {0};
     struct spreading spreading = {device, arena, &list};
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        add_line(&spreading, &lines[i]);
+    for (size_t i = 0; i < coefficient_line_count; i++)
+        add_line(&spreading, &coefficient_lines[i]);
     sort_by_group(&list, arena);
     return list;
 }

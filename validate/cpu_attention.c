@@ -15,11 +15,11 @@
 
 enum { BLOCK = CPU_ATTENTION_BLOCK };
 
-/* One head of one sequence: where its first token lies, and how far the next. */
+/* One head of one sequence: where its first token lies in queries, keys and outputs. */
 struct head {
     const struct attention *shape;
-    int64_t query_at, key_at; /* in reals, from the operand's begin */
-    int query_stride, key_stride, width;
+    int64_t query_at, key_at, out_at; /* in reals, from the operand's begin */
+    int query_stride, key_stride, out_stride, width;
 };
 
 struct block {
@@ -32,15 +32,19 @@ struct block {
 };
 
 static struct head
-head_of(const struct attention *shape, int64_t sequence, int64_t head)
+head_of(const struct attention *shape, const struct cpu_attention_strides *strides,
+        int64_t sequence, int64_t head)
 {
     int64_t width = shape->head_dim, key_head = head / (shape->q_heads / shape->kv_heads);
+    int64_t query_row = sequence * shape->q_len, key_row = sequence * shape->kv_len;
     return (struct head){
         .shape = shape,
-        .query_at = (sequence * shape->q_len * shape->q_heads + head) * width,
-        .key_at = (sequence * shape->kv_len * shape->kv_heads + key_head) * width,
-        .query_stride = (int)(shape->q_heads * width),
-        .key_stride = (int)(shape->kv_heads * width),
+        .query_at = query_row * strides->query + head * width,
+        .key_at = key_row * strides->key + key_head * width,
+        .out_at = query_row * strides->out + head * width,
+        .query_stride = (int)strides->query,
+        .key_stride = (int)strides->key,
+        .out_stride = (int)strides->out,
         .width = (int)width,
     };
 }
@@ -113,11 +117,11 @@ static void
 forward_block(const struct head *head, int64_t query, const union cpu_array *operands)
 {
     struct block block = block_of(head, query, operands, operands[4].reals);
-    float *out = operands[3].reals + head->query_at + query * head->query_stride;
+    float *out = operands[3].reals + head->out_at + query * head->out_stride;
     weigh_keys(head, &block);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, block.rows, head->width, block.keys,
                 1, block.scores, block.keys, block.v, head->key_stride, 0, out,
-                head->query_stride);
+                head->out_stride);
 }
 
 /* dS from P and dP, which it takes the place of; with the scale of the scores. */
@@ -136,13 +140,19 @@ slopes_of_scores(const struct head *head, const struct block *block, float *slop
     }
 }
 
-/* sum (block's keys, width) += rows^T (block's rows, keys) x values (rows, width) */
+/* Values of the block's rows, (rows, width). */
+struct row_values {
+    const float *values;
+    int stride;
+};
+
+/* sum (block's keys, width) += rows^T (block's rows, keys) x values */
 static void
 add_to_keys(const struct head *head, const struct block *block, const float *rows,
-            const float *values, float *sum)
+            struct row_values values, float *sum)
 {
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, block->keys, head->width, block->rows,
-                1, rows, block->keys, values, head->query_stride, 1,
+                1, rows, block->keys, values.values, values.stride, 1,
                 sum + head->key_at + block->key * head->key_stride, head->key_stride);
 }
 
@@ -151,46 +161,80 @@ backward_block(const struct head *head, int64_t query, const union cpu_array *op
 {
     struct block block = block_of(head, query, operands, operands[7].reals);
     int64_t at = head->query_at + query * head->query_stride;
-    const float *out_slope = operands[3].reals + at;
+    const float *out_slope = operands[3].reals + head->out_at + query * head->out_stride;
     float *slopes = operands[8].reals;
     weigh_keys(head, &block);
-    add_to_keys(head, &block, block.scores, out_slope, operands[6].reals);
+    add_to_keys(head, &block, block.scores, (struct row_values){out_slope, head->out_stride},
+                operands[6].reals);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, block.rows, block.keys, head->width, 1,
-                out_slope, head->query_stride, block.v, head->key_stride, 0, slopes,
-                block.keys);
+                out_slope, head->out_stride, block.v, head->key_stride, 0, slopes, block.keys);
     slopes_of_scores(head, &block, slopes);
-    add_to_keys(head, &block, slopes, block.q, operands[5].reals);
+    add_to_keys(head, &block, slopes, (struct row_values){block.q, head->query_stride},
+                operands[5].reals);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, block.rows, head->width, block.keys,
                 1, slopes, block.keys, block.k, head->key_stride, 0, operands[4].reals + at,
                 head->query_stride);
 }
 
 static void
-run_blocks(const struct attention *shape, const union cpu_array *operands,
+run_blocks(const struct attention *shape, const struct cpu_attention_strides *strides,
+           const union cpu_array *operands,
            void (*run)(const struct head *head, int64_t query, const union cpu_array *operands))
 {
     for (int64_t sequence = 0; sequence < shape->batch; sequence++)
         for (int64_t i = 0; i < shape->q_heads; i++) {
-            struct head head = head_of(shape, sequence, i);
+            struct head head = head_of(shape, strides, sequence, i);
             for (int64_t query = 0; query < shape->q_len; query += BLOCK)
                 run(&head, query, operands);
         }
 }
 
+/* Each operand by itself, its heads side by side. */
+static struct cpu_attention_strides
+own_strides(const struct attention *shape)
+{
+    int64_t queries = shape->q_heads * shape->head_dim;
+    return (struct cpu_attention_strides){queries, shape->kv_heads * shape->head_dim, queries};
+}
+
+void
+cpu_attention(const struct attention *shape, const struct cpu_attention_strides *strides,
+              const union cpu_array *operands)
+{
+    run_blocks(shape, strides, operands, forward_block);
+}
+
 void
 cpu_run_attention(const struct kernel *kernel, const union cpu_array *operands)
 {
-    run_blocks(&kernel->attention, operands, forward_block);
+    const struct cpu_attention_strides strides = own_strides(&kernel->attention);
+    cpu_attention(&kernel->attention, &strides, operands);
+}
+
+/* Rows of `width` reals, each a stride behind the one before. */
+static void
+zero_rows(float *reals, int64_t rows, int64_t width, int64_t stride)
+{
+    for (int64_t row = 0; row < rows; row++)
+        memset(reals + row * stride, 0, (size_t)width * sizeof *reals);
+}
+
+void
+cpu_attention_backward(const struct attention *shape,
+                       const struct cpu_attention_strides *strides,
+                       const union cpu_array *operands)
+{
+    int64_t keys = shape->batch * shape->kv_len, width = shape->kv_heads * shape->head_dim;
+    zero_rows(operands[4].reals, shape->batch * shape->q_len, shape->q_heads * shape->head_dim,
+              strides->query);
+    zero_rows(operands[5].reals, keys, width, strides->key);
+    zero_rows(operands[6].reals, keys, width, strides->key);
+    run_blocks(shape, strides, operands, backward_block);
 }
 
 void
 cpu_run_attention_backward(const struct kernel *kernel, const union cpu_array *operands)
 {
-    const struct attention *shape = &kernel->attention;
-    size_t queries = (size_t)(shape->batch * shape->q_len * shape->q_heads * shape->head_dim);
-    size_t keys = (size_t)(shape->batch * shape->kv_len * shape->kv_heads * shape->head_dim);
-    memset(operands[4].reals, 0, queries * sizeof(float));
-    memset(operands[5].reals, 0, keys * sizeof(float));
-    memset(operands[6].reals, 0, keys * sizeof(float));
-    run_blocks(shape, operands, backward_block);
+    const struct cpu_attention_strides strides = own_strides(&kernel->attention);
+    cpu_attention_backward(&kernel->attention, &strides, operands);
 }

@@ -40,6 +40,12 @@ void cpu_check_attention(const struct kernel *kernel, const union cpu_array *bef
 void cpu_check_convolution(const struct kernel *kernel, const union cpu_array *before,
                            const union cpu_array *after, struct cpu_error *error);
 
+/* The same products in fp64, by OpenBLAS as well: what it is held to is its precision. */
+void cpu_check_newton_schulz(const struct kernel *kernel, const union cpu_array *before,
+                             const union cpu_array *after, struct cpu_error *error);
+void cpu_check_fused_moe(const struct kernel *kernel, const union cpu_array *before,
+                         const union cpu_array *after, struct cpu_error *error);
+
 /* For the checks. */
 void cpu_error_add(struct cpu_error *error, double result, double reference);
 

@@ -93,9 +93,26 @@ silu(double x)
     return x / (1 + exp(-x));
 }
 
+/* With s = sigmoid(gate): d silu(gate) / dgate = s + gate s (1 - s). */
 static double
-elementwise_value(const char *op, const union cpu_array *operands, int64_t i)
+swiglu_gradient(const struct elementwise *elementwise, const union cpu_array *operands,
+                int64_t i)
 {
+    int64_t width = elementwise->elements / 2;
+    double gate = operands[0].reals[i % width], up = operands[0].reals[width + i % width];
+    double sigmoid = 1 / (1 + exp(-gate)), slope = operands[1].reals[i % width];
+    if (i >= width)
+        return slope * silu(gate);
+    return slope * up * (sigmoid + gate * sigmoid * (1 - sigmoid));
+}
+
+static double
+elementwise_value(const struct elementwise *elementwise, const union cpu_array *operands,
+                  int64_t i)
+{
+    const char *op = elementwise->op;
+    if (strcmp(op, "swiglu") == 0 && elementwise->read_bytes < 2 * elementwise->write_bytes)
+        return swiglu_gradient(elementwise, operands, i);
     double first = operands[0].reals[i];
     if (strcmp(op, "copy") == 0)
         return first;
@@ -112,7 +129,8 @@ cpu_check_elementwise(const struct kernel *kernel, const union cpu_array *before
     const char *op = kernel->elementwise.op;
     int result = strcmp(op, "copy") == 0 || strcmp(op, "gelu") == 0 ? 1 : 2;
     for (int64_t i = 0; i < kernel->elementwise.elements; i++)
-        cpu_error_add(error, (double)after[result].reals[i], elementwise_value(op, before, i));
+        cpu_error_add(error, (double)after[result].reals[i],
+                      elementwise_value(&kernel->elementwise, before, i));
 }
 
 void

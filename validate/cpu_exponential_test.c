@@ -23,6 +23,17 @@ START_TEST(ends_are_finite)
 }
 END_TEST
 
+START_TEST(sigmoid_agrees_with_its_definition)
+{
+    for (int i = -5000; i <= 5000; i++) {
+        float x = (float)i * 0.01F;
+        CHECK_NEAR((double)cpu_sigmoid(x), 1 / (1 + exp(-(double)x)), 4e-7);
+    }
+    ck_assert(cpu_sigmoid(1000) == 1);
+    ck_assert(cpu_sigmoid(-1000) > 0 && cpu_sigmoid(-1000) < 1e-25F);
+}
+END_TEST
+
 Suite *
 cpu_exponential_suite(void)
 {
@@ -30,6 +41,7 @@ cpu_exponential_suite(void)
     TCase *values = tcase_create("values");
     tcase_add_test(values, agrees_with_the_c_library);
     tcase_add_test(values, ends_are_finite);
+    tcase_add_test(values, sigmoid_agrees_with_its_definition);
     suite_add_tcase(suite, values);
     return suite;
 }

@@ -1,13 +1,15 @@
 /* Which kernels the CPU runs, and their operands. */
 #include "validate/cpu_kernel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "validate/cpu_check.h"
 #include "validate/cpu_run.h"
 
-static const double LINE_BYTES = 64; /* of a cache line */
+static const double LINE_BYTES = 64;  /* of a cache line */
+static const double DOUBLE_REALS = 2; /* elements of four bytes that a double takes */
 
 static void
 add_operand(struct cpu_kernel *cpu, double count, enum cpu_fill fill)
@@ -58,14 +60,22 @@ find_grouped_gemm(struct cpu_kernel *cpu, struct error_list *errors)
 struct cpu_op {
     const char *name;
     int64_t launches;
-    int inputs, reads, writes; /* arrays of `elements`; reads and writes over all launches */
+    int inputs;   /* arrays of `elements` */
+    double reads; /* the same, over all launches */
+    int writes;   /* likewise */
     void (*run)(const struct kernel *kernel, const union cpu_array *operands);
 };
 
+/* Backward of swiglu makes the gradients of gates and ups, from both and from half as many of what
+ * they made. */
 static const struct cpu_op ops[] = {
-    {"copy", 1, 1, 1, 1, cpu_run_copy_elements}, {"add", 1, 2, 2, 1, cpu_run_add},
-    {"gelu", 1, 1, 1, 1, cpu_run_gelu},          {"silu_mul", 1, 2, 2, 1, cpu_run_silu_mul},
+    {"copy", 1, 1, 1, 1, cpu_run_copy_elements},
+    {"add", 1, 2, 2, 1, cpu_run_add},
+    {"gelu", 1, 1, 1, 1, cpu_run_gelu},
+    {"silu_mul", 1, 2, 2, 1, cpu_run_silu_mul},
     {"silu_mul", 2, 2, 3, 2, cpu_run_silu_mul},
+    {"swiglu", 1, 2, 2, 1, cpu_run_silu_mul},
+    {"swiglu", 1, 2, 1.5, 1, cpu_run_swiglu_backward},
 };
 
 static bool
@@ -265,12 +275,57 @@ find_convolution(struct cpu_kernel *cpu, struct error_list *errors)
     return true;
 }
 
+static bool
+find_newton_schulz(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    (void)errors;
+    const struct newton_schulz *shape = &cpu->kernel.newton_schulz;
+    double elements = (double)shape->m * (double)shape->n;
+    double s = fmin((double)shape->m, (double)shape->n);
+    add_operand(cpu, elements, CPU_FILL_SIGNED);
+    add_operand(cpu, elements, CPU_FILL_ZERO);
+    add_operand(cpu, s * s, CPU_FILL_ZERO);
+    add_operand(cpu, s * s, CPU_FILL_ZERO);
+    add_operand(cpu, elements, CPU_FILL_ZERO);
+    add_operand(cpu, DOUBLE_REALS * 2 * (elements + s * s), CPU_FILL_ROOM);
+    cpu->run = cpu_run_newton_schulz;
+    cpu->check = cpu_check_newton_schulz;
+    return true;
+}
+
+static bool
+find_fused_moe(struct cpu_kernel *cpu, struct error_list *errors)
+{
+    const struct fused_moe *moe = &cpu->kernel.fused_moe;
+    double tokens = (double)moe->tokens, width = (double)moe->width,
+           copies = tokens * (double)moe->top_k, ffn = (double)moe->expert_ffn,
+           experts = (double)moe->experts;
+    if (copies > INT32_MAX)
+        return error_add(errors, ERROR_INPUT, "", "more copies of tokens than 2^31");
+    add_operand(cpu, tokens * width, CPU_FILL_SIGNED);
+    add_index(cpu, copies, moe->experts);
+    add_operand(cpu, copies, CPU_FILL_POSITIVE);
+    add_operand(cpu, experts * width * 2 * ffn, CPU_FILL_SIGNED);
+    add_operand(cpu, experts * ffn * width, CPU_FILL_SIGNED);
+    add_operand(cpu, tokens * width, CPU_FILL_ZERO);
+    add_operand(cpu, copies * width, CPU_FILL_ZERO);
+    add_operand(cpu, copies * width, CPU_FILL_ZERO);
+    add_operand(cpu, copies * 2 * ffn, CPU_FILL_ZERO);
+    add_operand(cpu, copies * ffn, CPU_FILL_ZERO);
+    add_operand(cpu, copies, CPU_FILL_ZERO);
+    add_operand(cpu, DOUBLE_REALS * experts, CPU_FILL_ZERO);
+    add_operand(cpu, DOUBLE_REALS * width, CPU_FILL_ROOM);
+    cpu->run = cpu_run_fused_moe;
+    cpu->check = cpu_check_fused_moe;
+    return true;
+}
+
 typedef bool finder(struct cpu_kernel *cpu, struct error_list *errors);
 
-/* The kinds without an entry have no code here. */
 static finder *const finders[KERNEL_KIND_COUNT] = {
     [KERNEL_GEMM] = find_gemm,
     [KERNEL_GROUPED_GEMM] = find_grouped_gemm,
+    [KERNEL_FUSED_MOE] = find_fused_moe,
     [KERNEL_ATTENTION] = find_attention,
     [KERNEL_ELEMENTWISE] = find_elementwise,
     [KERNEL_RMS_NORM] = find_rms_norm,
@@ -282,6 +337,7 @@ static finder *const finders[KERNEL_KIND_COUNT] = {
     [KERNEL_CROSS_ENTROPY] = find_cross_entropy,
     [KERNEL_CONVOLUTION] = find_convolution,
     [KERNEL_ADAMW] = find_adamw,
+    [KERNEL_NEWTON_SCHULZ] = find_newton_schulz,
     [KERNEL_COPY] = find_copy,
 };
 
@@ -289,22 +345,33 @@ bool
 cpu_kernel_find(struct cpu_kernel *cpu, const struct kernel *kernel, struct error_list *errors)
 {
     *cpu = (struct cpu_kernel){.kernel = *kernel};
-    if (finders[kernel->kind] == NULL)
-        return error_add(errors, ERROR_INPUT, "", "the CPU has no code for %s",
-                         kernel_kind_name(kernel->kind));
+    assert(finders[kernel->kind] != NULL && "every kind has code");
     if (kernel->kind != KERNEL_COPY && kernel->dtype != DTYPE_FP32)
         return error_add(errors, ERROR_INPUT, "", "the CPU runs fp32, not %s",
                          dtype_name(kernel->dtype));
     return finders[kernel->kind](cpu, errors);
 }
 
-double
-cpu_kernel_bytes(const struct cpu_kernel *cpu)
+static double
+bytes_of(const struct cpu_kernel *cpu, bool is_room)
 {
     double bytes = 0;
     for (int i = 0; i < cpu->operand_count; i++)
-        bytes += ceil(cpu->operands[i].count * sizeof(float) / LINE_BYTES) * LINE_BYTES;
+        if ((cpu->operands[i].fill == CPU_FILL_ROOM) == is_room)
+            bytes += ceil(cpu->operands[i].count * sizeof(float) / LINE_BYTES) * LINE_BYTES;
     return bytes;
+}
+
+double
+cpu_kernel_bytes(const struct cpu_kernel *cpu)
+{
+    return bytes_of(cpu, false);
+}
+
+double
+cpu_kernel_room_bytes(const struct cpu_kernel *cpu)
+{
+    return bytes_of(cpu, true);
 }
 
 double

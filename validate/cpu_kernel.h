@@ -8,7 +8,7 @@
 #include "hw/kernel.h"
 #include "sim/base/error.h"
 
-enum { CPU_OPERANDS_MAX = 9 };
+enum { CPU_OPERANDS_MAX = 13 };
 
 /* What an operand holds before the kernel runs. */
 enum cpu_fill {
@@ -17,6 +17,7 @@ enum cpu_fill {
     CPU_FILL_POSITIVE,    /* reals, uniform from 0 to 1 */
     CPU_FILL_PERMUTATION, /* the indices 0 to count - 1 in random order */
     CPU_FILL_INDEX,       /* random indices below index_end */
+    CPU_FILL_ROOM,        /* no operand: where the check calculates; not there when timed */
 };
 
 struct cpu_operand {
@@ -52,8 +53,9 @@ struct cpu_kernel {
 bool cpu_kernel_find(struct cpu_kernel *cpu, const struct kernel *kernel,
                      struct error_list *errors);
 
-/* Of one set of operands, each rounded up to whole cache lines. */
+/* Of one set of operands, each rounded up to whole cache lines; and the room of its check. */
 double cpu_kernel_bytes(const struct cpu_kernel *cpu);
+double cpu_kernel_room_bytes(const struct cpu_kernel *cpu);
 
 /* norm(result - reference) / norm(reference); NaN if anything is. */
 double cpu_error_fraction(const struct cpu_error *error);

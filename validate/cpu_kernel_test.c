@@ -251,8 +251,6 @@ START_TEST(what_the_cpu_cannot_run_is_said)
     struct kernel bf16 = rows_kernel(KERNEL_SOFTMAX, 1, 2);
     bf16.dtype = DTYPE_BF16;
     check_refused(bf16, "fp32, not bf16");
-    check_refused((struct kernel){.kind = KERNEL_NEWTON_SCHULZ, .dtype = DTYPE_FP32},
-                  "no code for newton_schulz");
     check_refused((struct kernel){.kind = KERNEL_GROUPED_GEMM,
                                   .dtype = DTYPE_FP32,
                                   .grouped_gemm = {no_rows, 2, 8, 8}},

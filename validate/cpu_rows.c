@@ -31,6 +31,20 @@ dot(const float *restrict a, const float *restrict b, int64_t width)
 }
 
 static float
+dot_of_three(const float *restrict a, const float *restrict b, const float *restrict c,
+             int64_t width)
+{
+    float lanes[LANES] = {0}, tail = 0;
+    int64_t i = 0;
+    for (; i + LANES <= width; i += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += a[i + lane] * b[i + lane] * c[i + lane];
+    for (; i < width; i++)
+        tail += a[i] * b[i] * c[i];
+    return lanes_sum(lanes) + tail;
+}
+
+static float
 total(const float *x, int64_t width)
 {
     float lanes[LANES] = {0}, tail = 0;
@@ -115,15 +129,40 @@ rms_norm_row_backward(const union cpu_array *operands, int64_t row, int64_t widt
     }
 }
 
+/* The same, dx added to what is there. */
+static void
+rms_norm_row_backward_added(const union cpu_array *operands, int64_t row, int64_t width)
+{
+    const float *restrict x = operands[0].reals + row * width;
+    const float *restrict gain = operands[1].reals;
+    const float *restrict y_gradient = operands[2].reals + row * width;
+    float *restrict x_gradient = operands[3].reals + row * width;
+    float *restrict gain_gradient = operands[4].reals;
+    float scale = rms_norm_scale(x, width);
+    float mean = dot_of_three(x, y_gradient, gain, width) * scale / (float)width;
+    for (int64_t i = 0; i < width; i++) {
+        float scaled = x[i] * scale;
+        x_gradient[i] += scale * (y_gradient[i] * gain[i] - scaled * mean);
+        gain_gradient[i] += y_gradient[i] * scaled;
+    }
+}
+
+void
+cpu_rms_norm_backward(const struct rows_by_width *shape, const union cpu_array *operands,
+                      bool is_added)
+{
+    for (int64_t row = 0; row < shape->rows; row++)
+        (is_added ? rms_norm_row_backward_added : rms_norm_row_backward)(operands, row,
+                                                                         shape->width);
+}
+
 /* operands: x, gain, dy, dx, dgain (width) */
 void
 cpu_run_rms_norm_backward(const struct kernel *kernel, const union cpu_array *operands)
 {
-    int64_t width = kernel->rows_by_width.width;
-    for (int64_t i = 0; i < width; i++)
+    for (int64_t i = 0; i < kernel->rows_by_width.width; i++)
         operands[4].reals[i] = 0;
-    for (int64_t row = 0; row < kernel->rows_by_width.rows; row++)
-        rms_norm_row_backward(operands, row, width);
+    cpu_rms_norm_backward(&kernel->rows_by_width, operands, false);
 }
 
 /* y = exp(x - shift) scale */
@@ -177,19 +216,27 @@ cpu_run_cross_entropy(const struct kernel *kernel, const union cpu_array *operan
     }
 }
 
+void
+cpu_cross_entropy_backward(const struct cross_entropy *shape, const union cpu_array *operands,
+                           float scale)
+{
+    int64_t vocab = shape->vocab;
+    for (int64_t row = 0; row < shape->rows; row++) {
+        const float *logits = operands[0].reals + row * vocab;
+        float *gradient = operands[2].reals + row * vocab;
+        float shift = largest(logits, vocab);
+        exponentials(logits, gradient, shift, scale / exponential_sum(logits, shift, vocab),
+                     vocab);
+        gradient[operands[1].indices[row]] -= scale;
+    }
+}
+
 /* operands: logits, target, dlogits (rows, vocab) = softmax(logits) - 1 at the target; the sum
  * of exponentials is made anew */
 void
 cpu_run_cross_entropy_backward(const struct kernel *kernel, const union cpu_array *operands)
 {
-    int64_t vocab = kernel->cross_entropy.vocab;
-    for (int64_t row = 0; row < kernel->cross_entropy.rows; row++) {
-        const float *logits = operands[0].reals + row * vocab;
-        float *gradient = operands[2].reals + row * vocab;
-        float shift = largest(logits, vocab);
-        exponentials(logits, gradient, shift, 1 / exponential_sum(logits, shift, vocab), vocab);
-        gradient[operands[1].indices[row]] -= 1;
-    }
+    cpu_cross_entropy_backward(&kernel->cross_entropy, operands, 1);
 }
 
 /* Keeps the k largest so far in descending order. */

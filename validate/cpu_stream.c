@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "validate/cpu_experts.h"
 #include "validate/cpu_exponential.h"
 
 void
@@ -35,7 +36,7 @@ cpu_run_gelu(const struct kernel *kernel, const union cpu_array *operands)
 static float
 silu(float x)
 {
-    return x / (1 + cpu_exponential(-x));
+    return x * cpu_sigmoid(x);
 }
 
 /* operands: gate, up, y, and the silu of the gate when it has a launch of its own */
@@ -55,6 +56,13 @@ cpu_run_silu_mul(const struct kernel *kernel, const union cpu_array *operands)
         between[i] = silu(gate[i]);
     for (int64_t i = 0; i < elements; i++)
         y[i] = between[i] * up[i];
+}
+
+void
+cpu_run_swiglu_backward(const struct kernel *kernel, const union cpu_array *operands)
+{
+    cpu_swiglu_backward(1, kernel->elementwise.elements / 2, operands[0].reals,
+                        operands[1].reals, operands[2].reals);
 }
 
 void
@@ -121,19 +129,28 @@ cpu_run_transpose(const struct kernel *kernel, const union cpu_array *operands)
             transpose_block(kernel, operands, row, column);
 }
 
-/* operands: gradient, parameter, first and second moment, the last three updated in place; its
- * first step (Loshchilov and Hutter, arXiv 1711.05101, algorithm 2) */
 void
-cpu_run_adamw(const struct kernel *kernel, const union cpu_array *operands)
+cpu_adamw(const struct cpu_adamw *step, const union cpu_array *operands, int64_t parameters)
 {
     const float *restrict gradient = operands[0].reals;
     float *restrict parameter = operands[1].reals, *restrict first = operands[2].reals,
                     *restrict second = operands[3].reals;
-    for (int64_t i = 0; i < kernel->adamw.parameters; i++) {
+    const float rate = step->rate, decay = step->decay;
+    const float first_scale = 1 / step->first_bias, second_scale = 1 / step->second_bias;
+    for (int64_t i = 0; i < parameters; i++) {
         first[i] += (1 - CPU_ADAMW_BETA1) * (gradient[i] - first[i]);
         second[i] += (1 - CPU_ADAMW_BETA2) * (gradient[i] * gradient[i] - second[i]);
-        float mean = first[i] / (1 - CPU_ADAMW_BETA1);
-        float deviation = sqrtf(second[i] / (1 - CPU_ADAMW_BETA2)) + CPU_ADAMW_EPSILON;
-        parameter[i] -= CPU_ADAMW_RATE * (mean / deviation + CPU_ADAMW_DECAY * parameter[i]);
+        float mean = first[i] * first_scale;
+        float deviation = sqrtf(second[i] * second_scale) + CPU_ADAMW_EPSILON;
+        parameter[i] -= rate * (mean / deviation + decay * parameter[i]);
     }
+}
+
+/* Its first step. */
+void
+cpu_run_adamw(const struct kernel *kernel, const union cpu_array *operands)
+{
+    const struct cpu_adamw first = {CPU_ADAMW_RATE, CPU_ADAMW_DECAY, 1 - CPU_ADAMW_BETA1,
+                                    1 - CPU_ADAMW_BETA2};
+    cpu_adamw(&first, operands, kernel->adamw.parameters);
 }

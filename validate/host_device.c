@@ -2,6 +2,7 @@
 #include "validate/host_device.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "sim/base/json_edit.h"
 #include "sim/base/json_writer.h"
@@ -83,10 +84,23 @@ host_device_write(const struct json *begin, const struct host_topology *topology
     return true;
 }
 
+bool
+host_device_write_gpu(const struct json *begin, const char *gpu, struct text *out,
+                      struct error_list *errors)
+{
+    struct writing writing = {.begin = begin, .arena = out->arena};
+    if (!json_member(begin, "name") || !json_member(begin, "description"))
+        return json_fail(begin, errors, "a host's GPU wants a device file to begin with");
+    put_string(&writing, "name", "host-gpu");
+    put_string(&writing, "description", gpu);
+    json_edit_apply(&writing.edit, begin, out);
+    return true;
+}
+
 double
 host_device_cold_bytes(const struct host_topology *topology)
 {
-    const double core_caches = 4, assumed_cache_bytes = 2097152;
-    double cache_bytes = topology->core_cache_bytes;
-    return core_caches * (cache_bytes > 0 ? cache_bytes : assumed_cache_bytes);
+    const double step_bytes = 128e6, assumed_cache_bytes = 64e6;
+    double cache_bytes = topology->last_cache_bytes;
+    return fmin(cache_bytes > 0 ? cache_bytes : assumed_cache_bytes, step_bytes);
 }

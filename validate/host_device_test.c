@@ -63,7 +63,7 @@ START_TEST(a_core_has_its_part_of_the_machine)
     ck_assert_str_eq(device.description, "A \"quick\" one, one of 8 cores");
     CHECK_NEAR(device.hbm_bytes, 8e9, 0);
     CHECK_NEAR(device.memory.l2_bytes, 32e6, 0);
-    CHECK_NEAR(host_device_cold_bytes(&eight_cores), 4e6, 0);
+    CHECK_NEAR(host_device_cold_bytes(&eight_cores), 32e6, 0);
 }
 END_TEST
 
@@ -73,7 +73,7 @@ START_TEST(what_the_system_hides_stays_as_assumed)
         .processor = "unknown", .cores = 2, .memory_bytes = 4e9};
     struct device device = device_on(&hidden);
     CHECK_NEAR(device.memory.l2_bytes, 33554432, 0);
-    CHECK_NEAR(host_device_cold_bytes(&hidden), 4 * 2097152.0, 0);
+    CHECK_NEAR(host_device_cold_bytes(&hidden), 64e6, 0);
 }
 END_TEST
 
@@ -99,6 +99,20 @@ START_TEST(a_gpu_is_no_core)
 }
 END_TEST
 
+START_TEST(a_gpu_keeps_its_file_but_for_its_name)
+{
+    struct text text = text_new(arena);
+    ck_assert(host_device_write_gpu(begin("configs/devices/h200.json"), "Some \"GPU\"", &text,
+                                    &errors));
+    const struct device *device =
+        device_read(check_json_read(arena, text.bytes), arena, &errors);
+    ck_assert_str_eq(device->name, "host-gpu");
+    ck_assert_str_eq(device->description, "Some \"GPU\"");
+    CHECK_NEAR(device->hbm_bytes, 141e9, 0);
+    ck_assert(!host_device_write_gpu(check_json_read(arena, "{}"), "a", &text, &errors));
+}
+END_TEST
+
 Suite *
 host_device_suite(void)
 {
@@ -109,6 +123,7 @@ host_device_suite(void)
     tcase_add_test(tests, what_the_system_hides_stays_as_assumed);
     tcase_add_test(tests, coefficients_that_stay_are_the_devices);
     tcase_add_test(tests, a_gpu_is_no_core);
+    tcase_add_test(tests, a_gpu_keeps_its_file_but_for_its_name);
     suite_add_tcase(suite, tests);
     return suite;
 }

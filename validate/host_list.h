@@ -12,6 +12,18 @@
  * number of lines. */
 int host_list_write(struct text *out);
 
+/* The same for a GPU: bf16 and fp32, at sizes that fill one. */
+int host_list_write_gpu(struct text *out);
+
+/* Appends collectives of six kinds between so many processes or GPUs of one machine, at sizes from
+ * 256 bytes to the most, with `dtype`. Gives the number of lines. */
+struct host_collectives {
+    int ranks;
+    double most_bytes;
+    const char *dtype;
+};
+int host_list_write_collectives(const struct host_collectives *collectives, struct text *out);
+
 /* What measure printed, its least times as measured_s and its medians as measured_median_s: on
  * cores that others use as well, what a kernel takes undisturbed. False after adding a fault. */
 bool host_list_quietest(const struct text *measured, struct text *out,

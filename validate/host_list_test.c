@@ -1,10 +1,11 @@
-/* Does the list hold every kind that the CPU runs, and nothing that it cannot? */
+/* Does the list hold every kind of the vocabulary, and nothing that the CPU cannot run? */
 #include "validate/host_list.h"
 
 #include <string.h>
 
 #include <check.h>
 
+#include "hw/collective.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_json.h"
 #include "validate/cpu_kernel.h"
@@ -41,16 +42,41 @@ START_TEST(every_line_is_a_kernel_that_the_cpu_runs)
         is_seen[kernel.kind] = true;
     }
     ck_assert_int_eq(lines, count);
-    /* Every other kind has no code there: the words of cpu_kernel_find. */
-    for (int i = 0; i < KERNEL_KIND_COUNT; i++) {
-        struct cpu_kernel cpu;
-        struct kernel kernel = {.kind = (enum kernel_kind)i, .dtype = DTYPE_FP32};
-        errors = (struct error_list){0};
-        if (!is_seen[i])
-            ck_assert_msg(!cpu_kernel_find(&cpu, &kernel, &errors) &&
-                              strstr(errors.items[0].what, "has no code"),
-                          "%s", kernel_kind_name(kernel.kind));
+    for (int i = 0; i < KERNEL_KIND_COUNT; i++)
+        ck_assert_msg(is_seen[i], "%s", kernel_kind_name((enum kernel_kind)i));
+}
+END_TEST
+
+/* As the GPUs' back ends see them, with a price on a fitted GPU. */
+START_TEST(every_line_for_a_gpu_is_a_kernel)
+{
+    struct text list = text_new(arena);
+    int count = host_list_write_gpu(&list), lines = 0;
+    for (char *line = strtok(list.bytes, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        struct kernel kernel;
+        ck_assert_msg(kernel_read(check_json_read(arena, line), &kernel, arena, &errors),
+                      "%s: %s", line, errors.items[0].what);
+        ck_assert(kernel.kind != KERNEL_ATTENTION && kernel.kind != KERNEL_CONVOLUTION);
+        ck_assert(kernel.kind == KERNEL_COPY || kernel.dtype == DTYPE_BF16 ||
+                  kernel.dtype == DTYPE_FP32);
     }
+    ck_assert_int_eq(lines, count);
+}
+END_TEST
+
+START_TEST(every_collective_divides_between_its_ranks)
+{
+    struct host_collectives wanted = {4, 1e6, "bf16"};
+    struct text list = text_new(arena);
+    int count = host_list_write_collectives(&wanted, &list), lines = 0;
+    for (char *line = strtok(list.bytes, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        struct collective collective;
+        ck_assert(collective_read(check_json_read(arena, line), &collective, arena, &errors));
+        ck_assert_int_eq(collective.ranks, 4);
+        ck_assert_int_eq((int64_t)collective.bytes % 16, 0);
+        ck_assert(collective.bytes >= 256 && collective.bytes <= 1e6);
+    }
+    ck_assert_int_eq(lines, count);
 }
 END_TEST
 
@@ -84,6 +110,8 @@ host_list_suite(void)
     TCase *tests = tcase_create("list");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, every_line_is_a_kernel_that_the_cpu_runs);
+    tcase_add_test(tests, every_line_for_a_gpu_is_a_kernel);
+    tcase_add_test(tests, every_collective_divides_between_its_ranks);
     tcase_add_test(tests, least_times_become_the_times);
     tcase_add_test(tests, a_line_without_a_least_time_is_named);
     suite_add_tcase(suite, tests);

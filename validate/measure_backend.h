@@ -23,6 +23,8 @@ struct measure_result {
  * the result's library. */
 struct measure_backend {
     const char *device, *library;
+    double clock_hz;  /* as the system says it is now; 0: it does not say, or the name does */
+    bool is_enqueued; /* kernels wait for the device, not for the host: no host's time is in */
     void *context;
     bool (*run_kernel)(void *context, const struct kernel *kernel,
                        struct measure_result *result, struct arena *arena,

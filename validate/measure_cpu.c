@@ -1,22 +1,24 @@
 /* Operand sets larger than the last cache, their random values, and the run of one kernel.
  *
  * Cold operands: sets rotate, so that a set comes back only after more than the cache's bytes
- * of others were touched. Where that would take more sets than there are turns, every turn has
- * a set of its own, and one sweep over a cache's worth of other memory before the first turn
- * makes them all cold. */
+ * of others were touched. Where that would take many sets, there are a few, and a sweep over a
+ * cache's worth of other memory before each round makes them all cold. */
 #include "validate/measure_cpu.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "validate/cpu_kernel.h"
+#include "validate/cpu_threads.h"
 
 enum {
+    SWEPT_SETS = 16, /* small ones, which a sweep makes cold */
     LINE_REALS = 16, /* a cache line of fp32 */
     LINE_BYTES = 64,
 };
@@ -30,8 +32,12 @@ static const double CACHE_RATIO =
 
 struct operand_sets {
     const struct cpu_kernel *cpu;
+    int threads;
     union cpu_array *arrays; /* (sets, operand_count) */
     int64_t count;
+    float *sweep; /* memory larger than the cache; NULL: the sets themselves are */
+    int64_t sweep_reals;
+    bool is_swept; /* once at least */
 };
 
 struct measure_cpu_options
@@ -55,20 +61,37 @@ measure_cpu_library(struct arena *arena)
     return arena_format(arena, "%s", openblas_get_config());
 }
 
-const char *
-measure_cpu_device(struct arena *arena)
+/* What follows "key : " in the first such line of /proc/cpuinfo; NULL where there is none. */
+static const char *
+cpu_info(const char *key, struct arena *arena)
 {
     struct text text = text_new(arena);
     struct error_list errors = {0};
     const size_t limit_bytes = 16777216;
-    const char *name = NULL;
+    const char *line = NULL;
     if (text_read_file(&text, "/proc/cpuinfo", limit_bytes, &errors))
-        name = strstr(text.bytes, "model name");
-    name = name != NULL ? strchr(name, ':') : NULL;
-    if (name == NULL)
-        return "CPU, 1 thread";
-    name += strspn(name, ": \t");
-    return arena_format(arena, "%.*s, 1 thread", (int)strcspn(name, "\n"), name);
+        line = strstr(text.bytes, key);
+    line = line != NULL ? strchr(line, ':') : NULL;
+    if (line == NULL)
+        return NULL;
+    line += strspn(line, ": \t");
+    return arena_format(arena, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+const char *
+measure_cpu_device(int threads, struct arena *arena)
+{
+    const char *name = cpu_info("model name", arena);
+    return arena_format(arena, "%s, %d thread%s", name != NULL ? name : "CPU", threads,
+                        threads == 1 ? "" : "s");
+}
+
+static double
+clock_hz(struct arena *arena)
+{
+    const double hz_per_megahertz = 1e6;
+    const char *megahertz = cpu_info("cpu MHz", arena);
+    return megahertz != NULL ? strtod(megahertz, NULL) * hz_per_megahertz : 0;
 }
 
 /* SplitMix64 (split.h): 64 random bits, the state going on by the golden ratio. */
@@ -88,12 +111,17 @@ unit_real(uint64_t bits)
     return (float)(bits >> 40) * 0x1p-24F;
 }
 
+/* Two of each 64 bits. */
 static void
 fill_reals(float *reals, int64_t count, enum cpu_fill fill, uint64_t *state)
 {
     float scale = fill == CPU_FILL_SIGNED ? 2 : 1, shift = fill == CPU_FILL_SIGNED ? 1 : 0;
-    for (int64_t i = 0; i < count; i++)
-        reals[i] = unit_real(next_random(state)) * scale - shift;
+    for (int64_t i = 0; i < count; i += 2) {
+        uint64_t bits = next_random(state);
+        reals[i] = unit_real(bits) * scale - shift;
+        if (i + 1 < count)
+            reals[i + 1] = unit_real(bits << 32) * scale - shift;
+    }
 }
 
 /* Fisher and Yates's shuffle, Durstenfeld's form (CACM 1964, algorithm 235). */
@@ -129,6 +157,8 @@ fill_operand(const struct cpu_operand *operand, union cpu_array array, uint64_t 
         for (int64_t i = 0; i < count; i++)
             array.indices[i] = (int32_t)(next_random(state) % (uint64_t)operand->index_end);
         break;
+    case CPU_FILL_ROOM:
+        break;
     }
 }
 
@@ -139,24 +169,34 @@ aligned_reals(struct arena *arena, double count)
     return reals + (LINE_BYTES - (uintptr_t)reals % LINE_BYTES) % LINE_BYTES / sizeof(float);
 }
 
-/* One set: operands of the kernel with their first values. */
+/* One set: operands of the kernel with their first values; no room for a check. */
 static void
 new_set(const struct cpu_kernel *cpu, union cpu_array *arrays, uint64_t *state,
         struct arena *arena)
 {
     for (int i = 0; i < cpu->operand_count; i++) {
+        if (cpu->operands[i].fill == CPU_FILL_ROOM)
+            continue;
         arrays[i].reals = aligned_reals(arena, cpu->operands[i].count);
         fill_operand(&cpu->operands[i], arrays[i], state);
     }
 }
 
-/* Enough sets to be colder than the cache, at most one for every turn, at least two. */
+static void
+add_room(const struct cpu_kernel *cpu, union cpu_array *arrays, struct arena *arena)
+{
+    for (int i = 0; i < cpu->operand_count; i++)
+        if (cpu->operands[i].fill == CPU_FILL_ROOM)
+            arrays[i].reals = aligned_reals(arena, cpu->operands[i].count);
+}
+
+/* Enough sets to be colder than the cache, or a few. */
 static double
 set_count(double set_bytes, const struct measure_cpu_options *options)
 {
     double turns = (double)(options->effort.warmups + options->effort.repeats_max);
     double rotating = ceil(options->cache_bytes * CACHE_RATIO / set_bytes);
-    return fmax(2, fmin(rotating, turns));
+    return fmax(2, fmin(rotating, fmin(turns, SWEPT_SETS)));
 }
 
 static struct operand_sets
@@ -175,30 +215,53 @@ run_turn(void *context, int64_t turn)
 {
     const struct operand_sets *sets = context;
     const struct cpu_kernel *cpu = sets->cpu;
-    cpu->run(&cpu->kernel, sets->arrays + turn % sets->count * cpu->operand_count);
+    cpu_threads_run(cpu, sets->threads, sets->arrays + turn % sets->count * cpu->operand_count);
 }
 
 /* The error of one run on operands made for this alone. */
 static double
-checked_error(const struct cpu_kernel *cpu, uint64_t seed, struct arena *arena)
+checked_error(const struct cpu_kernel *cpu, int threads, uint64_t seed, struct arena *arena)
 {
     union cpu_array before[CPU_OPERANDS_MAX], after[CPU_OPERANDS_MAX];
     uint64_t before_state = seed, after_state = seed;
     struct cpu_error error = {0};
     new_set(cpu, before, &before_state, arena);
     new_set(cpu, after, &after_state, arena);
-    cpu->run(&cpu->kernel, after);
+    add_room(cpu, before, arena);
+    cpu_threads_run(cpu, threads, after);
     cpu->check(&cpu->kernel, before, after, &error);
     return cpu_error_fraction(&error);
 }
 
-/* Writes over other memory of the cache's size, so that nothing older stays cached. */
-static void
-sweep_cache(double cache_bytes, struct arena *arena)
+static double
+sweep_bytes(const struct measure_cpu_options *options)
 {
-    double count = cache_bytes * CACHE_RATIO / sizeof(float);
-    volatile float *reals = aligned_reals(arena, count);
-    for (size_t i = 0; i < (size_t)count; i += LINE_REALS)
+    return options->cache_bytes * CACHE_RATIO;
+}
+
+/* Sets that do not reach past the cache get memory to sweep. */
+static void
+add_sweep(struct operand_sets *sets, const struct measure_cpu_options *options,
+          struct arena *arena)
+{
+    double reals = sweep_bytes(options) / sizeof(float);
+    if ((double)sets->count * cpu_kernel_bytes(sets->cpu) >= sweep_bytes(options))
+        return;
+    sets->sweep = options->sweep ? options->sweep : aligned_reals(arena, reals);
+    sets->sweep_reals = (int64_t)reals;
+}
+
+/* Writes over other memory of the cache's size before each round, so that nothing older stays
+ * cached. */
+static void
+prepare_turn(void *context, int64_t turn)
+{
+    struct operand_sets *sets = context;
+    volatile float *reals = sets->sweep;
+    if (sets->sweep == NULL || (sets->is_swept && turn % sets->count != 0))
+        return;
+    sets->is_swept = true;
+    for (int64_t i = 0; i < sets->sweep_reals; i += LINE_REALS)
         reals[i] = 1;
 }
 
@@ -221,20 +284,23 @@ measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *optio
     if (!cpu_kernel_find(&cpu, kernel, errors))
         return false;
     double set_bytes = cpu_kernel_bytes(&cpu), sets = set_count(set_bytes, options);
-    double sweep_bytes = options->cache_bytes * CACHE_RATIO;
-    if (!check_memory((sets + 2) * set_bytes + sweep_bytes, options, errors))
+    double other_bytes = cpu_kernel_room_bytes(&cpu) + sweep_bytes(options);
+    int threads = options->threads > 1 ? options->threads : 1;
+    if (!check_memory((sets + 2) * set_bytes + other_bytes, options, errors))
         return false;
-    openblas_set_num_threads(1);
+    openblas_set_num_threads(threads);
     *result = (struct measure_result){0};
-    result->error_fraction = checked_error(&cpu, options->seed, arena);
+    result->error_fraction = checked_error(&cpu, threads, options->seed, arena);
     if (!(result->error_fraction <= ERROR_FRACTION_MAX))
         return error_add(errors, ERROR_INPUT, "", "wrong by %g of the reference, not timed",
                          result->error_fraction);
     struct operand_sets rotating = new_sets(&cpu, (int64_t)sets, options->seed + 1, arena);
     result->operand_sets = rotating.count;
-    sweep_cache(options->cache_bytes, arena);
-    struct measure_clock clock = measure_system_clock();
-    struct measure_work work = {.run = run_turn, .context = &rotating};
+    add_sweep(&rotating, options, arena);
+    rotating.threads = threads;
+    /* Of one thread the time on its core, whoever else uses that. */
+    struct measure_clock clock = threads > 1 ? measure_system_clock() : measure_core_clock();
+    struct measure_work work = {.run = run_turn, .prepare = prepare_turn, .context = &rotating};
     result->times = measure_times_take(&work, &options->effort, &clock, arena);
     return true;
 }
@@ -250,9 +316,11 @@ run_kernel(void *context, const struct kernel *kernel, struct measure_result *re
 struct measure_backend
 measure_cpu_backend(struct measure_cpu_options *options, struct arena *arena)
 {
+    options->sweep = aligned_reals(arena, sweep_bytes(options) / sizeof(float));
     return (struct measure_backend){
-        .device = measure_cpu_device(arena),
+        .device = measure_cpu_device(options->threads > 1 ? options->threads : 1, arena),
         .library = measure_cpu_library(arena),
+        .clock_hz = clock_hz(arena),
         .context = options,
         .run_kernel = run_kernel,
     };

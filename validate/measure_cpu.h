@@ -16,6 +16,8 @@ struct measure_cpu_options {
     double cache_bytes;  /* of the last cache: operands rotate through more than this */
     double memory_bytes; /* the most that all operands may take */
     uint64_t seed;       /* of the operands' random values */
+    int threads;         /* that run a kernel, and OpenBLAS's; 0: one */
+    float *sweep;        /* memory to sweep, larger than the cache; NULL: a kernel's own */
 };
 
 /* What this machine has: its last cache, half of its memory; two warm-ups, 5 to 200 repeats,
@@ -24,9 +26,9 @@ struct measure_cpu_options measure_cpu_options_new(void);
 
 /* "OpenBLAS 0.3.21 ...", in the arena; and "Intel(R) Xeon(R) Processor, 1 thread". */
 const char *measure_cpu_library(struct arena *arena);
-const char *measure_cpu_device(struct arena *arena);
+const char *measure_cpu_device(int threads, struct arena *arena);
 
-/* Runs on one thread. False after adding ERROR_INPUT: no code for this kernel, too large for
+/* False after adding ERROR_INPUT: no code for this kernel, too large for
  * the memory, or a wrong result, which is never timed. Keeps nothing in the arena that the
  * caller needs: a fresh arena a kernel bounds the memory. */
 bool measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,

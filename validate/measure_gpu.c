@@ -48,6 +48,7 @@ measure_gpu_open(struct measure_gpu *measure, struct measure_backend *backend,
     *backend = (struct measure_backend){
         .device = measure->gpu.name,
         .library = measure->gpu.library,
+        .is_enqueued = true,
         .context = measure,
         .run_kernel = run_kernel,
         .run_collective = run_collective,

@@ -1,206 +1,62 @@
 /* measure: runs a list of kernels on this machine and prints it with the times that they took.
  */
-#include <errno.h>
+#include "validate/measure_program.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw/kernel.h"
-#include "sim/base/json.h"
-#include "sim/base/json_writer.h"
-#include "sim/base/text.h"
-#include "sim/base/units.h"
-#include "validate/measure_cpu.h"
-#include "validate/measure_gpu.h"
-#include "validate/measured_answers.h"
+#include "validate/measure_launch.h"
+#include "validate/measure_step.h"
+#include "validate/process_collective.h"
 
-/* As stepcast's own (sim/cli/command.h). */
-enum exit_code {
-    EXIT_DONE = 0,
-    EXIT_NOT_ALL = 1,
-    EXIT_USAGE = 2,
-    EXIT_BAD_INPUT = 3,
-    EXIT_INFEASIBLE = 4,
-    EXIT_IO = 5,
-};
+static const double DEFAULT_TIMEOUT_S = 60;
 
 static const char help[] =
     "measure: runs a list of kernels on this machine, each checked and then timed\n"
     "\n"
     "  measure [--backend cpu|cuda|hip] [OPTION...] LIST.jsonl\n"
+    "  measure --ranks N [OPTION...] LIST.jsonl\n"
+    "  mpirun -n N measure-mpi [OPTION...] LIST.jsonl\n"
+    "  measure --step RUN.json [--set PART.KEY=VALUE]... [--steps N] [--seconds S] [--seed N]\n"
     "\n"
-    "LIST holds one kernel or collective a line, {\"kernel\": \"gemm\", \"m\": 512, ...}; "
+    "LIST holds one kernel, collective or training step a line, {\"kernel\": \"gemm\", \"m\": "
+    "512, ...}; "
     "\"-\" is\n"
     "standard input. Each is checked against a calculation in double precision, then timed on\n"
     "operands that rotate through more than the last cache. The line comes back on standard\n"
     "output with measured_s (median), measured_min_s, measured_max_s, measured_repeats,\n"
-    "measured_device and library. What cannot be run is named on standard error and left out.\n"
+    "measured_device, measured_clock_hz if known, measured_host and library. What cannot be "
+    "run is named on standard error and left out.\n"
     "\n"
-    "  --backend NAME    cpu: one thread, fp32 (the default); cuda, hip: GPUs, all dtypes\n"
+    "  --backend NAME    cpu: fp32 (the default); cuda, hip: GPUs, all dtypes\n"
+    "  --ranks N         collectives between N processes, by Open MPI; a line in which one is "
+    "lost\n"
+    "                    is left out, and the rest measured by new ones\n"
+    "  --threads N       of the CPU for a kernel (1): rows are shared out by OpenMP, products "
+    "are\n"
+    "                    OpenBLAS's; attention, transposes and convolutions stay on one\n"
+    "  --timeout S       most seconds for one line between processes (60)\n"
     "  --seconds S       time for the repeats of one kernel (0.5)\n"
+    "  --repeats N       of one kernel on a CPU, at most (200): each on other operands\n"
     "  --cache-bytes N   size of the last cache (what the system or the GPU says)\n"
     "  --memory-bytes N  most memory for operands (half of the machine's, all of the GPU's)\n"
     "  --seed N          of the random operands (1)\n"
     "  --operand-sets N  on a GPU, most sets of operands that rotate (16)\n"
     "  --resume FILE     leaves out what FILE has measured on this device: append to it\n"
+    "  --list LIST       the list, where it should not come last\n"
     "  --library-path D  folders (D:D) where GPU libraries lie besides the usual places, as a\n"
     "                    Python environment's site-packages/nvidia/cu13/lib\n"
     "\n"
+    "--step trains the model of a run, configs/runs/host-moe.json, as `stepcast run` reads "
+    "it:\n"
+    "gradients are checked against slopes in double precision, then steps are timed (for 5 s)\n"
+    "and printed as a line with the times of each part. Of several ranks: mpirun -n N "
+    "measure-mpi.\n"
+    "\n"
+    "Ctrl-C stops it behind the line at hand; what was printed is whole.\n"
     "Exit codes: 0 every line measured, 1 some not, 2 usage, 3 a line is no kernel, 4 no GPU,\n"
-    "5 I/O or a library that is missing or lacks a function.\n";
-
-struct program {
-    struct measure_cpu_options options;
-    double cache_bytes, memory_bytes, operand_sets; /* as asked for, else 0 */
-    const char *backend_name, *library_path;
-    const char *resume_path; /* what was measured before; NULL: nothing */
-    struct measured_answers answers;
-    struct measure_gpu gpu;
-    const char *path;
-    struct measure_backend backend;
-    int line;
-    int status; /* the gravest so far */
-};
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    fprintf(stderr, "measure: no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_IO);
-}
-
-static const struct arena_policy policy = {.out_of_memory = out_of_memory};
-
-static void
-report(struct program *program, const struct error_list *errors, int status)
-{
-    for (int i = 0; i < error_list_kept(errors); i++) {
-        const struct error *error = &errors->items[i];
-        if (*error->where != '\0')
-            fprintf(stderr, "measure: %s: %s\n", error->where, error->what);
-        else
-            fprintf(stderr, "measure: %s:%d: %s\n", program->path, program->line, error->what);
-    }
-    if (status > program->status)
-        program->status = status;
-}
-
-static void
-write_answer(const struct program *program, const struct json *question,
-             const struct measure_result *result, struct text *out)
-{
-    struct json_writer writer = json_writer_new(out, false);
-    json_write_begin_object(&writer);
-    measured_question_write(question, &writer);
-    json_write_real_at(&writer, "measured_s", result->times.median_s);
-    json_write_real_at(&writer, "measured_min_s", result->times.min_s);
-    json_write_real_at(&writer, "measured_max_s", result->times.max_s);
-    json_write_integer_at(&writer, "measured_repeats", result->times.repeats);
-    json_write_real_at(&writer, "measured_error_fraction", result->error_fraction);
-    json_write_string_at(&writer, "measured_device", program->backend.device);
-    json_write_string_at(&writer, "library",
-                         result->library != NULL ? result->library : program->backend.library);
-    json_write_end_object(&writer);
-    text_format(out, "\n");
-}
-
-/* Each answer leaves at once: what was measured before an interruption is kept. */
-static void
-print_answer(const struct text *out)
-{
-    if (fwrite(out->bytes, 1, out->length, stdout) == out->length && fflush(stdout) == 0)
-        return;
-    fprintf(stderr, "measure: standard output: %s\n", strerror(errno));
-    exit(EXIT_IO);
-}
-
-static int
-measure_collective(struct program *program, const struct json *question,
-                   struct measure_result *result, struct arena *arena,
-                   struct error_list *errors)
-{
-    const struct measure_backend *backend = &program->backend;
-    struct collective collective;
-    if (backend->run_collective == NULL) {
-        error_add(errors, ERROR_INPUT, "", "one CPU has nobody for a collective, skipped");
-        return EXIT_NOT_ALL;
-    }
-    if (!collective_read(question, &collective, arena, errors))
-        return EXIT_BAD_INPUT;
-    return backend->run_collective(backend->context, &collective, result, arena, errors)
-               ? EXIT_DONE
-               : EXIT_NOT_ALL;
-}
-
-static int
-measure_kernel(struct program *program, const struct json *question,
-               struct measure_result *result, struct arena *arena, struct error_list *errors)
-{
-    const struct measure_backend *backend = &program->backend;
-    struct kernel kernel;
-    if (!kernel_read(question, &kernel, arena, errors))
-        return EXIT_BAD_INPUT;
-    return backend->run_kernel(backend->context, &kernel, result, arena, errors) ? EXIT_DONE
-                                                                                 : EXIT_NOT_ALL;
-}
-
-static void
-measure_question(struct program *program, const struct json *question, struct arena *arena)
-{
-    struct error_list errors = {0};
-    struct measure_result result = {0};
-    if (measured_answers_have(&program->answers, question, arena))
-        return;
-    int status = json_member(question, "collective") != NULL
-                     ? measure_collective(program, question, &result, arena, &errors)
-                     : measure_kernel(program, question, &result, arena, &errors);
-    if (status != EXIT_DONE) {
-        report(program, &errors, status);
-        return;
-    }
-    struct text out = text_new(arena);
-    write_answer(program, question, &result, &out);
-    print_answer(&out);
-    fprintf(stderr, "%s:%d: %s, %lld repeats\n", program->path, program->line,
-            units_format_s(result.times.median_s).text, (long long)result.times.repeats);
-}
-
-static void
-measure_line(struct program *program, const char *line, size_t length)
-{
-    struct error_list errors = {0};
-    if (strspn(line, " \t\r\n") >= length)
-        return;
-    struct arena *arena = arena_new(&policy);
-    const struct json *question =
-        json_read_text(arena, program->path, program->line, line, length, &errors);
-    if (question == NULL)
-        report(program, &errors, EXIT_BAD_INPUT);
-    else
-        measure_question(program, question, arena);
-    arena_free(arena);
-}
-
-static int
-measure_list(struct program *program)
-{
-    FILE *file = strcmp(program->path, "-") == 0 ? stdin : fopen(program->path, "r");
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-    if (file == NULL) {
-        fprintf(stderr, "measure: %s: %s\n", program->path, strerror(errno));
-        return EXIT_IO;
-    }
-    for (program->line = 1; (length = getline(&line, &capacity, file)) >= 0; program->line++)
-        measure_line(program, line, (size_t)length);
-    bool is_whole = feof(file) != 0;
-    free(line);
-    if (file != stdin)
-        (void)fclose(file);
-    return is_whole ? program->status : EXIT_IO;
-}
+    "5 I/O or a library that is missing or lacks a function, 130 interrupted.\n";
 
 static int
 usage(const char *what, const char *word)
@@ -221,6 +77,16 @@ option_number(struct program *program, double *seed, const char *name)
         return &program->memory_bytes;
     if (strcmp(name, "--operand-sets") == 0)
         return &program->operand_sets;
+    if (strcmp(name, "--repeats") == 0)
+        return &program->repeats;
+    if (strcmp(name, "--ranks") == 0)
+        return &program->ranks;
+    if (strcmp(name, "--threads") == 0)
+        return &program->threads;
+    if (strcmp(name, "--timeout") == 0)
+        return &program->timeout_s;
+    if (strcmp(name, "--from-line") == 0)
+        return &program->from_line;
     return strcmp(name, "--seed") == 0 ? seed : NULL;
 }
 
@@ -231,6 +97,10 @@ option_word(struct program *program, const char *name)
         return &program->backend_name;
     if (strcmp(name, "--resume") == 0)
         return &program->resume_path;
+    if (strcmp(name, "--list") == 0)
+        return &program->path;
+    if (strcmp(name, "--journal") == 0)
+        return &program->journal_path;
     return strcmp(name, "--library-path") == 0 ? &program->library_path : NULL;
 }
 
@@ -240,6 +110,13 @@ parse_number(const char *word, double *number)
     char *end;
     *number = strtod(word, &end);
     return end != word && *end == '\0' && *number >= 0 && *number < 1e15;
+}
+
+static bool
+is_count(double number, double least)
+{
+    const double most = 1024;
+    return number >= least && number <= most && number == (double)(int)number;
 }
 
 /* One word that is no option: the list. */
@@ -252,6 +129,14 @@ parse_path(struct program *program, const char *word)
         return usage("more than one list: ", word);
     program->path = word;
     return EXIT_DONE;
+}
+
+static void
+take_repeats(struct measure_effort *effort, int64_t most)
+{
+    effort->repeats_max = most;
+    if (effort->repeats_min > most)
+        effort->repeats_min = most;
 }
 
 static int
@@ -272,9 +157,16 @@ parse_words(struct program *program, int count, char **words)
         if (status != EXIT_DONE)
             return status;
     }
+    if (program->ranks != 0 && !is_count(program->ranks, 2))
+        return usage("wanted a whole number from 2 to 1024 after --ranks", "");
+    if (program->threads != 0 && !is_count(program->threads, 1))
+        return usage("wanted a whole number from 1 to 1024 after --threads", "");
+    program->options.threads = (int)program->threads;
     program->options.seed = (uint64_t)seed;
     if (program->cache_bytes > 0)
         program->options.cache_bytes = program->cache_bytes;
+    if (program->repeats >= 1)
+        take_repeats(&program->options.effort, (int64_t)program->repeats);
     if (program->memory_bytes > 0)
         program->options.memory_bytes = program->memory_bytes;
     return program->path != NULL ? EXIT_DONE : usage("no list", "");
@@ -293,7 +185,7 @@ read_answers(struct program *program, struct arena *arena)
                                program->backend.device, &errors))
         return EXIT_DONE;
     int status = errors.items[0].kind == ERROR_IO ? EXIT_IO : EXIT_BAD_INPUT;
-    report(program, &errors, status);
+    measure_report(program, &errors, status);
     return status;
 }
 
@@ -335,6 +227,66 @@ open_backend(struct program *program, struct arena *arena)
     return EXIT_DONE;
 }
 
+/* Processes talk to each other beside the CPU's own kernels. */
+static int
+open_world(struct program *program, struct arena *arena)
+{
+    program->world = process_world_open(arena);
+    if (program->world->size > 1 && strcmp(program->backend_name, "cpu") != 0)
+        return program->world->rank > 0
+                   ? EXIT_USAGE
+                   : usage("one process drives all GPUs: no mpirun with --backend ",
+                           program->backend_name);
+    int status = open_backend(program, arena);
+    if (status != EXIT_DONE || program->world->size == 1)
+        return status;
+    const struct measure_backend *cpu = arena_copy(arena, &program->backend, sizeof *cpu);
+    program->backend =
+        process_collective_backend(program->world, cpu, &program->options, arena);
+    return EXIT_DONE;
+}
+
+static int
+run(struct program *program, struct arena *arena)
+{
+    int status = open_world(program, arena);
+    if (status == EXIT_DONE)
+        status = read_answers(program, arena);
+    /* No one appends to what another still reads. */
+    status = (int)process_largest(program->world, status);
+    if (status == EXIT_DONE)
+        status = measure_lines(program);
+    if (program->backend.close != NULL)
+        program->backend.close(program->backend.context);
+    if (program->journal_path != NULL) { /* mpirun would comment on any other exit code */
+        program->status = status;
+        measure_note(program, -1);
+        status = EXIT_DONE;
+    }
+    process_world_close();
+    return status;
+}
+
+/* The words but for --ranks and its number. */
+static int
+launch(const struct program *program, int count, char **words)
+{
+    struct measure_launch launch = {
+        .ranks = (int)program->ranks,
+        .timeout_s = program->timeout_s,
+        .list = program->path,
+        .words = words + 1,
+        .not_all_status = EXIT_NOT_ALL,
+        .fault_status = EXIT_IO,
+    };
+    for (int i = 1; i < count; i++)
+        if (strcmp(words[i], "--ranks") == 0)
+            i++;
+        else
+            launch.words[launch.word_count++] = words[i];
+    return measure_launch(&launch);
+}
+
 int
 main(int count, char **words)
 {
@@ -342,18 +294,18 @@ main(int count, char **words)
         fputs(help, stdout);
         return EXIT_DONE;
     }
-    struct program program = {.options = measure_cpu_options_new(), .backend_name = "cpu"};
+    if (count > 1 && strcmp(words[1], "--step") == 0)
+        return measure_step(count - 2, words + 2, &measure_policy);
+    struct program program = {.options = measure_cpu_options_new(),
+                              .backend_name = "cpu",
+                              .timeout_s = DEFAULT_TIMEOUT_S};
     int status = parse_words(&program, count, words);
     if (status != EXIT_DONE)
         return status;
-    struct arena *arena = arena_new(&policy);
-    status = open_backend(&program, arena);
-    if (status == EXIT_DONE)
-        status = read_answers(&program, arena);
-    if (status == EXIT_DONE)
-        status = measure_list(&program);
-    if (program.backend.close != NULL)
-        program.backend.close(program.backend.context);
+    if (program.ranks >= 1)
+        return launch(&program, count, words);
+    struct arena *arena = arena_new(&measure_policy);
+    status = run(&program, arena);
     arena_free(arena);
     return status;
 }

@@ -6,18 +6,37 @@
 #include <time.h>
 
 static double
+seconds_of(clockid_t clock)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double
 monotonic_now_s(void *context)
 {
     (void)context;
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+static double
+core_now_s(void *context)
+{
+    (void)context;
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 struct measure_clock
 measure_system_clock(void)
 {
     return (struct measure_clock){.now_s = monotonic_now_s};
+}
+
+struct measure_clock
+measure_core_clock(void)
+{
+    return (struct measure_clock){.now_s = core_now_s};
 }
 
 static int
@@ -38,6 +57,8 @@ measure_median(double *values, int64_t count)
 static double
 timed_turn_s(const struct measure_work *work, int64_t turn, const struct measure_clock *clock)
 {
+    if (work->prepare)
+        work->prepare(work->context, turn);
     double start_s = clock->now_s(clock->context);
     work->run(work->context, turn);
     return clock->now_s(clock->context) - start_s;

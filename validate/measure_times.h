@@ -6,9 +6,11 @@
 
 #include "sim/base/arena.h"
 
-/* What is measured: run does the work once, on operand set `turn` modulo its number of sets. */
+/* What is measured: run does the work once, on operand set `turn` modulo its number of sets. What
+ * prepare does before it takes no part in the time; NULL: nothing. */
 struct measure_work {
     void (*run)(void *context, int64_t turn);
+    void (*prepare)(void *context, int64_t turn);
     void *context;
 };
 
@@ -31,6 +33,8 @@ struct measure_times {
 
 /* The monotonic clock of the system. */
 struct measure_clock measure_system_clock(void);
+/* The time that this thread has had a core: stands still while others have it. */
+struct measure_clock measure_core_clock(void);
 
 /* Warm-ups take turns 0, 1, ...; timed repeats go on from there. */
 struct measure_times measure_times_take(const struct measure_work *work,

@@ -20,10 +20,10 @@ teardown(void)
     arena_free(arena);
 }
 
-/* Work on turn t takes t + 1 seconds of a clock that only it moves. */
+/* Work on turn t takes t + 1 seconds of a clock that only it and its preparation move. */
 struct scripted {
     double now_s;
-    int64_t turns, last_turn;
+    int64_t turns, last_turn, prepared;
 };
 
 static double
@@ -42,12 +42,23 @@ scripted_run(void *context, int64_t turn)
     scripted->now_s += (double)turn + 1;
 }
 
+/* Takes long, and counts for nothing. */
+static void
+scripted_prepare(void *context, int64_t turn)
+{
+    struct scripted *scripted = context;
+    ck_assert_int_eq(turn, scripted->last_turn + 1);
+    scripted->prepared++;
+    scripted->now_s += 100;
+}
+
 static struct measure_times
 take(struct scripted *scripted, struct measure_effort effort)
 {
     *scripted = (struct scripted){.last_turn = -1};
-    return measure_times_take(&(struct measure_work){scripted_run, scripted}, &effort,
-                              &(struct measure_clock){scripted_now_s, scripted}, arena);
+    return measure_times_take(&(struct measure_work){scripted_run, scripted_prepare, scripted},
+                              &effort, &(struct measure_clock){scripted_now_s, scripted},
+                              arena);
 }
 
 /* Two warm-ups (1 s, 2 s) are not counted; then 3, 4, 5, 6 s: median 4.5. */
@@ -57,6 +68,7 @@ START_TEST(warm_ups_are_not_counted)
     struct measure_times times = take(&scripted, (struct measure_effort){2, 4, 4, 0});
     ck_assert_int_eq(times.repeats, 4);
     ck_assert_int_eq(scripted.turns, 6);
+    ck_assert_int_eq(scripted.prepared, 4);
     CHECK_NEAR(times.median_s, 4.5, 0);
     CHECK_NEAR(times.min_s, 3, 0);
     CHECK_NEAR(times.max_s, 6, 0);

@@ -1,0 +1,265 @@
+/* A training step: its memory, its words, its passes in order, its gradients added up. */
+#include "validate/training.h"
+
+#include <string.h>
+
+#include "validate/cpu_run.h"
+
+static float *
+reals(struct arena *arena, int64_t rows, int64_t width)
+{
+    return arena_alloc(arena, (size_t)(rows * width), sizeof(float));
+}
+
+static struct training_layer_kept
+layer_kept_new(const struct training *step, struct arena *arena)
+{
+    const struct training_shape *shape = &step->shape;
+    const struct training_part *part = &step->part;
+    int64_t tokens = part->tokens, hidden = shape->hidden, rows = part->rows_most;
+    size_t copies = (size_t)part->copies, experts = (size_t)shape->experts;
+    bool is_alone = shape->expert == 1;
+    struct training_layer_kept kept = {
+        .attention_input = reals(arena, tokens, hidden),
+        .attention_normed = reals(arena, tokens, hidden),
+        .joined = reals(arena, part->whole_tokens, part->joined_width),
+        .attended = reals(arena, part->whole_tokens, part->query_width),
+        .feed_forward_input = reals(arena, tokens, hidden),
+        .feed_forward_normed = reals(arena, tokens, hidden),
+        .scores = reals(arena, tokens, shape->experts),
+        .weights = reals(arena, part->copies, 1),
+        .chosen = arena_alloc(arena, copies, sizeof *kept.chosen),
+        .place = arena_alloc(arena, copies, sizeof *kept.place),
+        .sent = arena_alloc(arena, experts, sizeof *kept.sent),
+        .received = arena_alloc(arena, experts, sizeof *kept.received),
+        .rows = arena_alloc(arena, experts, sizeof *kept.rows),
+        .order = arena_alloc(arena, (size_t)rows, sizeof *kept.order),
+        .order_back = arena_alloc(arena, (size_t)rows, sizeof *kept.order_back),
+        .permuted = reals(arena, part->copies, hidden),
+        .gate_up = reals(arena, rows, 2 * shape->expert_ffn),
+        .activated = reals(arena, rows, shape->expert_ffn),
+        .made = reals(arena, rows, hidden),
+    };
+    kept.routed = is_alone ? kept.permuted : reals(arena, rows, hidden);
+    kept.returned = is_alone ? kept.made : reals(arena, part->copies, hidden);
+    return kept;
+}
+
+static struct training_kept
+kept_new(const struct training *step, struct arena *arena)
+{
+    int64_t tokens = step->part.tokens, hidden = step->shape.hidden;
+    size_t layers = (size_t)step->part.layers;
+    struct training_kept kept = {
+        .layers = arena_alloc(arena, layers, sizeof *kept.layers),
+        .words = arena_alloc(arena, (size_t)tokens, sizeof *kept.words),
+        .targets = arena_alloc(arena, (size_t)tokens, sizeof *kept.targets),
+        .last = reals(arena, tokens, hidden),
+    };
+    for (size_t i = 0; i < layers; i++)
+        kept.layers[i] = layer_kept_new(step, arena);
+    if (step->part.has_head) {
+        kept.last_normed = reals(arena, tokens, hidden);
+        kept.logits = reals(arena, tokens, step->shape.vocab);
+        kept.losses = reals(arena, tokens, 1);
+    }
+    return kept;
+}
+
+static struct training_scratch
+scratch_new(const struct training *step, struct arena *arena)
+{
+    const struct training_shape *shape = &step->shape;
+    const struct training_part *part = &step->part;
+    int64_t tokens = part->tokens, hidden = shape->hidden, rows = part->rows_most;
+    bool is_whole = shape->tensor == 1, is_alone = shape->expert == 1;
+    struct training_scratch scratch = {
+        .update = reals(arena, tokens, hidden),
+        .stream = reals(arena, tokens, hidden),
+        .normed = reals(arena, tokens, hidden),
+        .joined = reals(arena, part->whole_tokens, part->joined_width),
+        .attended = reals(arena, part->whole_tokens, part->query_width),
+        .scores = reals(arena, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
+        .slopes = reals(arena, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
+        .weights = reals(arena, part->copies, 1),
+        .route_scores = reals(arena, tokens, shape->experts),
+        .route_logits = reals(arena, tokens, shape->experts),
+        .copies = reals(arena, part->copies, hidden),
+        .gate_up = reals(arena, rows, 2 * shape->expert_ffn),
+        .activated = reals(arena, rows, shape->expert_ffn),
+        .bytes = arena_alloc(arena, 2 * (size_t)shape->expert, sizeof *scratch.bytes),
+    };
+    scratch.whole = is_whole ? NULL : reals(arena, part->whole_tokens, hidden);
+    scratch.whole_update = is_whole ? NULL : reals(arena, part->whole_tokens, hidden);
+    scratch.routed = is_alone ? scratch.copies : reals(arena, rows, hidden);
+    scratch.received = is_alone ? NULL : reals(arena, rows, hidden);
+    scratch.logits = part->has_head ? reals(arena, tokens, shape->vocab) : NULL;
+    return scratch;
+}
+
+/* Microbatches whose forward a stage has run before the first backward. */
+static int64_t
+warm_microbatches(const struct training *step)
+{
+    int64_t behind = step->shape.pipeline - step->part.place.stage - 1;
+    return behind < step->part.microbatches ? behind : step->part.microbatches;
+}
+
+struct training *
+training_new(const struct training_shape *shape, const struct process_group *world,
+             uint64_t seed, struct arena *arena)
+{
+    struct training *step = arena_alloc(arena, 1, sizeof *step);
+    step->shape = *shape;
+    step->part = training_shape_part(shape, world->rank);
+    step->groups = training_groups_new(shape, world, arena);
+    step->model = training_model_of(shape, &step->part, arena);
+    step->weights = training_weights_new(&step->model, &step->part, arena);
+    step->gradients = training_weights_new(&step->model, &step->part, arena);
+    step->times = training_times_new(arena);
+    step->seed = seed;
+    step->kept_count = warm_microbatches(step) + 1;
+    step->kept = arena_alloc(arena, (size_t)step->kept_count, sizeof *step->kept);
+    for (int64_t i = 0; i < step->kept_count; i++)
+        step->kept[i] = kept_new(step, arena);
+    step->scratch = scratch_new(step, arena);
+    training_weights_fill(&step->model, &step->weights, seed);
+    return step;
+}
+
+/* ---- Words */
+
+/* One word of eight is drawn, the others follow from the one before. */
+static int32_t
+next_word(int32_t word, int64_t vocab, uint64_t bits)
+{
+    bool is_drawn = bits % 8 == 0;
+    uint64_t next = is_drawn ? bits / 8 : (uint64_t)word * 5 + 17;
+    return (int32_t)(next % (uint64_t)vocab);
+}
+
+/* Words and targets of a sequence, as far as they are among the process's tokens. */
+static void
+take_sequence(const struct training *step, struct training_kept *kept, int64_t sequence,
+              int64_t first)
+{
+    int64_t tokens = step->part.tokens, begin = step->part.place.tensor * tokens;
+    uint64_t whole = (uint64_t)(step->number * step->shape.global_batch_sequences + sequence);
+    int32_t word = next_word(0, step->shape.vocab, 8 * training_random(step->seed, whole, 0));
+    for (int64_t i = 0; i < step->shape.sequence_tokens; i++) {
+        int32_t target = next_word(word, step->shape.vocab,
+                                   training_random(step->seed, whole, (uint64_t)i + 1));
+        int64_t at = first + i - begin;
+        if (at >= 0 && at < tokens) {
+            kept->words[at] = word;
+            kept->targets[at] = target;
+        }
+        word = target;
+    }
+}
+
+void
+training_take_words(struct training *step, struct training_kept *kept, int64_t microbatch)
+{
+    int64_t count = step->shape.microbatch_sequences;
+    int64_t first = (step->part.place.data * step->part.microbatches + microbatch) * count;
+    for (int64_t i = 0; i < count; i++)
+        take_sequence(step, kept, first + i, i * step->shape.sequence_tokens);
+}
+
+/* ---- Passes */
+
+static struct training_kept *
+kept_of(struct training *step, int64_t microbatch)
+{
+    return &step->kept[microbatch % step->kept_count];
+}
+
+/* To one neighbouring stage, and from it; NULL: nothing. */
+static void
+exchange(struct training *step, int neighbour, const float *out, float *in)
+{
+    size_t bytes = (size_t)(step->part.tokens * step->shape.hidden) * sizeof *out;
+    struct process_message to = {out ? neighbour : -1, out ? bytes : 0};
+    struct process_message from = {in ? neighbour : -1, in ? bytes : 0};
+    if (neighbour < 0 || (!out && !in))
+        return;
+    training_times_begin(&step->times);
+    process_exchange(step->groups.world, to, out, from, in);
+    training_times_end_exchange(&step->times, "transfer",
+                                training_groups_pair(&step->groups, neighbour));
+}
+
+static void
+run_forward(struct training *step, int64_t microbatch)
+{
+    struct training_kept *kept = kept_of(step, microbatch);
+    training_take_words(step, kept, microbatch);
+    training_forward(step, kept);
+}
+
+/* Where the next microbatch comes in; NULL: there is none. */
+static float *
+input_of(struct training *step, int64_t microbatch)
+{
+    if (microbatch >= step->part.microbatches)
+        return NULL;
+    return kept_of(step, microbatch)->layers[0].attention_input;
+}
+
+void
+training_run_passes(struct training *step)
+{
+    const struct training_groups *groups = &step->groups;
+    int64_t warm = warm_microbatches(step), count = step->part.microbatches;
+    float *stream = step->scratch.stream;
+    training_times_begin_step(&step->times);
+    training_times_begin(&step->times);
+    memset(step->gradients.all, 0, (size_t)step->model.elements * sizeof(float));
+    training_times_end(&step->times, "zero_gradients");
+    step->loss_sum = 0;
+    for (int64_t i = 0; i < warm; i++) {
+        exchange(step, groups->before, NULL, input_of(step, i));
+        run_forward(step, i);
+        exchange(step, groups->behind, kept_of(step, i)->last, NULL);
+    }
+    exchange(step, groups->before, NULL, input_of(step, warm));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t ahead = i + warm;
+        if (ahead < count)
+            run_forward(step, ahead);
+        exchange(step, groups->behind, ahead < count ? kept_of(step, ahead)->last : NULL,
+                 stream);
+        training_backward(step, kept_of(step, i));
+        exchange(step, groups->before, stream, input_of(step, ahead + 1));
+    }
+}
+
+/* ---- Over all processes */
+
+/* Regions with the same copies go together. */
+void
+training_reduce_gradients(struct training *step)
+{
+    const struct process_group *const *copies = step->groups.copies;
+    const int64_t *begins = step->model.begins;
+    for (int i = 0, end; i < TRAINING_COPIES_COUNT; i = end) {
+        for (end = i + 1; end < TRAINING_COPIES_COUNT && copies[end]->size == copies[i]->size;)
+            end++;
+        float *part = step->gradients.all + begins[i];
+        step->times.phase = TRAINING_REDUCTION;
+        if (copies[i]->size == 1 || begins[end] == begins[i])
+            continue;
+        training_times_begin(&step->times);
+        process_all_reduce(copies[i], part, part, (size_t)(begins[end] - begins[i]));
+        training_times_end_exchange(&step->times, "reduce_gradients",
+                                    step->groups.copies_peers[i]);
+    }
+}
+
+double
+training_loss(const struct training *step)
+{
+    double tokens = (double)(step->shape.global_batch_sequences * step->shape.sequence_tokens);
+    return process_total(step->groups.world, step->loss_sum) / tokens;
+}

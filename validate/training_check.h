@@ -1,0 +1,23 @@
+/* The loss of a training step in fp64, written straight from the definitions without any of the
+ * timed code, and the gradient of the step held against differences of it. */
+#ifndef VALIDATE_TRAINING_CHECK_H
+#define VALIDATE_TRAINING_CHECK_H
+
+#include "validate/training.h"
+
+/* The mean loss of the words that the step takes, with these weights (laid out as step->model's).
+ * Of one process: its part is the whole. */
+double training_check_loss(struct training *step, const double *weights, struct arena *arena);
+
+/* Runs the passes of the step, then moves the weights of one kind of tensor, or of all
+ * (TRAINING_TENSOR_KIND_COUNT), a little along random signs and back, and compares the fp64 loss's
+ * slope with the gradient's. An estimate of norm(gradient - true) / norm(gradient): its root mean
+ * square over the signs is that. Each tensor counts alike. */
+double training_check_gradient(struct training *step, enum training_tensor_kind kind,
+                               uint64_t seed, struct arena *arena);
+
+/* Runs the passes by all processes and by each alone, and gives norm(gradient - the one
+ * process's) / norm(that), over the parts of all. */
+double training_check_alone(struct training *step, struct arena *arena);
+
+#endif

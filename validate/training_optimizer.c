@@ -1,0 +1,115 @@
+/* What a step does with its gradients. */
+#include "validate/training_optimizer.h"
+
+#include <math.h>
+
+#include "validate/cpu_run.h"
+
+/* As small models are trained: rate of AdamW and its decay. */
+static const float ADAMW_RATE = 3e-3F, ADAMW_DECAY = 0.01F;
+
+/* Muon's (K. Jordan et al., 2024): momentum; and, so that its updates are as large as AdamW's, 0.2
+ * sqrt of the longer side times what is orthogonal (Moonlight, arXiv 2502.16982, equation 4). */
+static const float MOMENTUM = 0.95F, MATCHED_RATIO = 0.2F;
+
+struct training_optimizer
+training_optimizer_new(const struct training *step, struct arena *arena)
+{
+    size_t elements = (size_t)step->model.elements, largest = 0, square = 0;
+    struct training_optimizer optimizer = {
+        .first = arena_alloc(arena, elements, sizeof(float)),
+        .second = arena_alloc(arena, elements, sizeof(float)),
+    };
+    for (int64_t i = 0; step->shape.is_muon && i < step->model.tensor_count; i++) {
+        const struct training_tensor *tensor = &step->model.tensors[i];
+        size_t rows = (size_t)tensor->rows, columns = (size_t)tensor->columns;
+        size_t side = rows < columns ? rows : columns;
+        largest = rows * columns > largest ? rows * columns : largest;
+        square = side * side > square ? side * side : square;
+    }
+    for (int i = 0; i < 4; i++)
+        optimizer.room[i].reals = arena_alloc(arena, i < 2 ? largest : square, sizeof(float));
+    return optimizer;
+}
+
+/* Elements from begin on. */
+static void
+run_adamw(struct training_optimizer *optimizer, struct training *step, int64_t begin,
+          int64_t count)
+{
+    const struct cpu_adamw adamw = {ADAMW_RATE, ADAMW_DECAY,
+                                    1 - powf(CPU_ADAMW_BETA1, (float)optimizer->steps),
+                                    1 - powf(CPU_ADAMW_BETA2, (float)optimizer->steps)};
+    const union cpu_array operands[] = {{.reals = step->gradients.all + begin},
+                                        {.reals = step->weights.all + begin},
+                                        {.reals = optimizer->first + begin},
+                                        {.reals = optimizer->second + begin}};
+    training_times_begin(&step->times);
+    cpu_adamw(&adamw, operands, count);
+    training_times_end(&step->times, "adamw");
+}
+
+/* Nesterov's: what the momentum will be when this gradient has come again. */
+static void
+run_momentum(struct training_optimizer *optimizer, struct training *step,
+             const struct training_tensor *tensor)
+{
+    const float *restrict gradient = step->gradients.all + tensor->at;
+    float *restrict first = optimizer->first + tensor->at;
+    float *restrict ahead = optimizer->second + tensor->at;
+    training_times_begin(&step->times);
+    for (int64_t i = 0; i < training_tensor_elements(tensor); i++) {
+        first[i] = MOMENTUM * first[i] + gradient[i];
+        ahead[i] = gradient[i] + MOMENTUM * first[i];
+    }
+    training_times_end(&step->times, "muon_momentum");
+}
+
+static void
+run_matrix(struct training_optimizer *optimizer, struct training *step,
+           const struct training_tensor *tensor, int64_t at)
+{
+    const struct newton_schulz shape = {tensor->rows, tensor->columns,
+                                        step->shape.newton_schulz_steps,
+                                        step->shape.is_newton_schulz_symmetric};
+    const struct kernel kernel = {.kind = KERNEL_NEWTON_SCHULZ, .newton_schulz = shape};
+    const union cpu_array *room = optimizer->room;
+    const union cpu_array operands[] = {
+        {.reals = optimizer->second + at}, room[0], room[2], room[3], room[1]};
+    int64_t longer = shape.m > shape.n ? shape.m : shape.n;
+    float rate = ADAMW_RATE * MATCHED_RATIO * sqrtf((float)longer);
+    float *restrict weights = step->weights.all + at;
+    training_times_begin(&step->times);
+    cpu_run_newton_schulz(&kernel, operands);
+    training_times_end(&step->times, "newton_schulz");
+    for (int64_t i = 0; i < shape.m * shape.n; i++)
+        weights[i] -= rate * room[0].reals[i] + ADAMW_RATE * ADAMW_DECAY * weights[i];
+    training_times_end(&step->times, "muon_update");
+}
+
+static void
+run_muon(struct training_optimizer *optimizer, struct training *step)
+{
+    for (int64_t i = 0; i < step->model.tensor_count; i++) {
+        const struct training_tensor *tensor = &step->model.tensors[i];
+        if (!tensor->is_matrix) {
+            run_adamw(optimizer, step, tensor->at, training_tensor_elements(tensor));
+            continue;
+        }
+        run_momentum(optimizer, step, tensor);
+        for (int64_t copy = 0; copy < tensor->copies; copy++)
+            run_matrix(optimizer, step, tensor,
+                       tensor->at + copy * tensor->rows * tensor->columns);
+    }
+}
+
+void
+training_optimizer_run(struct training_optimizer *optimizer, struct training *step)
+{
+    optimizer->steps++;
+    step->times.phase = TRAINING_OPTIMIZER;
+    if (step->shape.is_muon)
+        run_muon(optimizer, step);
+    else
+        run_adamw(optimizer, step, 0, step->model.elements);
+}

@@ -9,11 +9,13 @@
 
 #include <inttypes.h>
 
+#include "models/step_account.h"
+#include "models/step_passes.h"
 #include "sim/base/json_writer.h"
 #include "sim/cli/version.h"
 
 /* Threads in the order in which they are shown; a lane's thread is its stream. */
-enum { THREAD_HOST = 1, THREAD_COMPUTE = 7, THREAD_DATA = 21 };
+enum { THREAD_HOST = 1, THREAD_ACCOUNT = 2, THREAD_COMPUTE = 7, THREAD_DATA = 21 };
 /* The streams of the other communicators follow that of the data ranks. */
 
 static const int64_t PS_PER_NS = 1000;
@@ -299,21 +301,46 @@ write_lane(struct tracer *tracer, enum step_lane lane)
             write_kernel(tracer, tasks[i]);
 }
 
-/* What stays in memory through the step, as a counter at both its ends; activations come and go
- * with every microbatch and are shown at their peak by `stepcast run`. */
+/* What each moment counts for in the breakdown, to the picosecond. */
+static void
+write_account(struct tracer *tracer)
+{
+    const struct lowered *lowered = &tracer->step->lowered;
+    size_t count = 0;
+    const struct step_stretch *list =
+        step_account_list(tracer->step, lowered_slot(lowered, lowered->representative),
+                          tracer->out->arena, &count);
+    write_name(tracer, "thread_name", THREAD_ACCOUNT, "account");
+    write_sort_index(tracer, "thread_sort_index", THREAD_ACCOUNT);
+    for (size_t i = 0; i < count; i++) {
+        begin_slice(tracer, "user_annotation", step_class_key(list[i].spent_on),
+                    THREAD_ACCOUNT);
+        write_span(tracer, list[i].start_ps, list[i].end_ps);
+        json_write_integer_at(&tracer->writer, "duration_ps",
+                              list[i].end_ps - list[i].start_ps);
+        end_event(tracer);
+    }
+}
+
+/* As counters: what stays in memory through the step, and activations as they come and go. */
 static void
 write_memory(struct tracer *tracer)
 {
-    const struct memory *memory = &tracer->step->memory;
-    const int64_t ends_ps[] = {0, tracer->step->step_ps};
-    for (int i = 0; i < 2; i++) {
-        begin_event(tracer, "C", "HBM kept through the step", 0);
-        write_us_at(tracer, "ts", ns_of(ends_ps[i]));
+    const struct lowered *lowered = &tracer->step->lowered;
+    struct step_memory memory = step_memory(
+        tracer->step, lowered_slot(lowered, lowered->representative), tracer->out->arena);
+    double others = memory.kept_bytes - memory.memory.weights - memory.memory.gradients -
+                    memory.memory.optimizer;
+    for (size_t i = 0; i < memory.count; i++) {
+        begin_event(tracer, "C", "HBM", 0);
+        write_us_at(tracer, "ts", ns_of(memory.moments[i].at_ps));
         json_write_key(&tracer->writer, "args");
         json_write_begin_object(&tracer->writer);
-        json_write_real_at(&tracer->writer, "weights", memory->weights);
-        json_write_real_at(&tracer->writer, "gradients", memory->gradients);
-        json_write_real_at(&tracer->writer, "optimizer", memory->optimizer);
+        json_write_real_at(&tracer->writer, "weights", memory.memory.weights);
+        json_write_real_at(&tracer->writer, "gradients", memory.memory.gradients);
+        json_write_real_at(&tracer->writer, "optimizer", memory.memory.optimizer);
+        json_write_real_at(&tracer->writer, "activations", memory.moments[i].activations_bytes);
+        json_write_real_at(&tracer->writer, "others", others);
         end_event(tracer);
     }
 }
@@ -358,6 +385,7 @@ chrome_trace_write(const struct step *step, struct text *out)
     json_write_begin_array(&tracer.writer);
     write_names(&tracer);
     write_profiler_step(&tracer);
+    write_account(&tracer);
     write_memory(&tracer);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
         write_lane(&tracer, (enum step_lane)lane);

@@ -6,7 +6,9 @@
 #include "sim/base/text.h"
 
 /* The lanes of the representative rank, one thread a lane; names, categories and arguments as
- * PyTorch's profiler (Kineto) writes them. Times in microseconds with three decimals. */
+ * PyTorch's profiler (Kineto) writes them, of one rank as trace readers want it. Times in
+ * microseconds with three decimals. The thread "account" says what each moment counts for in the
+ * breakdown; its duration_ps add up to that exactly. */
 void chrome_trace_write(const struct step *step, struct text *out);
 
 #endif

@@ -92,6 +92,22 @@ START_TEST(busy_time_is_that_of_the_breakdown)
 }
 END_TEST
 
+START_TEST(accounts_are_the_breakdown_to_the_picosecond)
+{
+    int64_t sums_ps[STEP_CLASS_COUNT] = {0};
+    for (size_t i = 0; i < json_count(events); i++) {
+        const struct json *event = json_element(events, i);
+        const struct json *duration = json_member(json_member(event, "args"), "duration_ps");
+        for (int j = 0; duration && j < STEP_CLASS_COUNT; j++)
+            if (strcmp(json_as_string(json_member(event, "name")),
+                       step_class_key((enum step_class)j)) == 0)
+                sums_ps[j] += json_as_integer(duration);
+    }
+    for (int j = 0; j < STEP_CLASS_COUNT; j++)
+        ck_assert_int_eq(sums_ps[j], step->class_ps[j]);
+}
+END_TEST
+
 /* HTA and TraceLens know collectives by their name, and GPU work by a stream above 0. */
 START_TEST(collectives_and_only_they_are_named_nccl)
 {
@@ -128,6 +144,7 @@ chrome_trace_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, slices_of_a_thread_never_overlap);
     tcase_add_test(tests, busy_time_is_that_of_the_breakdown);
+    tcase_add_test(tests, accounts_are_the_breakdown_to_the_picosecond);
     tcase_add_test(tests, collectives_and_only_they_are_named_nccl);
     tcase_add_test(tests, the_rank_stands_behind_a_space);
     suite_add_tcase(suite, tests);

@@ -1,4 +1,5 @@
-/* stepcast calibrate: fits a device file to measured kernels and shows how far off it is. */
+/* stepcast calibrate: fits a device file to measured kernels, or a fabric file to measured
+ * collectives, and shows how far off it is. */
 #include "sim/cli/command.h"
 
 #include <ctype.h>
@@ -6,11 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "hw/device.h"
+#include "hw/cluster.h"
 #include "sim/base/hash.h"
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
+#include "sim/base/path.h"
 #include "sim/base/spelling.h"
+#include "sim/cli/host_cluster.h"
 #include "sim/cli/host_measurement.h"
 #include "validate/calibration_file.h"
 #include "validate/calibration_report.h"
@@ -52,24 +55,28 @@ read_lists(const struct options *options, struct lists *lists, struct arena *are
     return is_right;
 }
 
-/* Without --device. */
-static const char CORE_PATH[] = "configs/devices/cpu-core.json";
+static struct host_question
+host_question_of(const struct options *options)
+{
+    const double default_budget_s = 60;
+    const char *budget = options_text(options, "budget-s");
+    return (struct host_question){
+        .device_path = options_text(options, "device"),
+        .backend = options_text(options, "backend"),
+        .library_path = options_text(options, "library-path"),
+        .measure_program = options_text(options, "measure"),
+        .output_path = options_text(options, "output"),
+        .budget_s = *budget ? strtod(budget, NULL) : default_budget_s,
+    };
+}
 
 /* Measures this machine; the list is then one as any other. */
 static bool
 measure_host(const struct options *options, const struct json **device, struct lists *lists,
              struct arena *arena, struct error_list *errors)
 {
-    const double default_budget_s = 60;
-    const char *path = options_text(options, "device"),
-               *budget = options_text(options, "budget-s");
     struct host_measurement measurement;
-    struct host_question question = {
-        .device_path = *path ? path : CORE_PATH,
-        .measure_program = options_text(options, "measure"),
-        .output_path = options_text(options, "output"),
-        .budget_s = *budget ? strtod(budget, NULL) : default_budget_s,
-    };
+    struct host_question question = host_question_of(options);
     if (!host_measurement_take(&question, &measurement, arena, errors))
         return false;
     *device = measurement.device;
@@ -165,6 +172,17 @@ date_of(const char *given, struct arena *arena)
                         day.tm_mday);
 }
 
+/* What joins several of the fitted device on this machine. */
+static bool
+add_cluster(const struct options *options, const struct calibration *calibration,
+            const char *date, struct text *report, struct error_list *errors)
+{
+    struct host_question host = host_question_of(options);
+    struct host_cluster_question question = {&host, &calibration->device, date,
+                                             calibration->question->seed};
+    return host_cluster_take(&question, report, errors);
+}
+
 static int
 write_answer(const struct options *options, const struct calibration *calibration,
              const struct calibration_record *record, struct arena *arena)
@@ -180,13 +198,56 @@ write_answer(const struct options *options, const struct calibration *calibratio
         text_format(&report, "\n");
     } else {
         calibration_report_print(calibration, record, &report);
+        if (options_flag(options, "host") &&
+            !add_cluster(options, calibration, record->date, &report, &errors))
+            return command_report(&errors);
     }
     return command_print(&report);
 }
 
 static int
-fit(const struct options *options, struct calibration_question question, const char *date,
-    struct arena *arena)
+answer(const struct options *options, struct calibration_question question,
+       const struct lists *lists, const char *date, struct arena *arena)
+{
+    struct error_list errors = {0};
+    question.list = &lists->rows;
+    const struct calibration *calibration = calibrate(&question, arena, &errors);
+    if (!calibration)
+        return command_report(&errors);
+    struct calibration_record record = {date, lists->items, lists->count};
+    return write_answer(options, calibration, &record, arena);
+}
+
+/* The file of the cluster's fabric, which is what is fitted. */
+static const struct json *
+read_fabric_file(const struct json *cluster, struct arena *arena, struct error_list *errors)
+{
+    const struct json *fabric = json_member(cluster, "fabric");
+    if (json_kind(fabric) == JSON_KIND_STRING)
+        return json_read_file(
+            arena, path_beside(json_file_name(cluster), json_as_string(fabric), arena), errors);
+    (void)json_fail(fabric, errors, "wanted the name of a file: that is fitted");
+    return NULL;
+}
+
+static int
+fit_fabric(const struct options *options, struct calibration_question question,
+           const char *date, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct lists lists = {0};
+    const struct json *object =
+        json_read_file(arena, options_text(options, "cluster"), &errors);
+    question.cluster = object ? cluster_read(object, arena, &errors) : NULL;
+    question.file = question.cluster ? read_fabric_file(object, arena, &errors) : NULL;
+    if (!question.file || !read_lists(options, &lists, arena, &errors))
+        return command_report(&errors);
+    return answer(options, question, &lists, date, arena);
+}
+
+static int
+fit_device(const struct options *options, struct calibration_question question,
+           const char *date, struct arena *arena)
 {
     struct error_list errors = {0};
     struct lists lists = {0};
@@ -196,12 +257,14 @@ fit(const struct options *options, struct calibration_question question, const c
     question.device = device_read(question.file, arena, &errors);
     if (!question.device)
         return command_report(&errors);
-    question.list = &lists.rows;
-    const struct calibration *calibration = calibrate(&question, arena, &errors);
-    if (!calibration)
-        return command_report(&errors);
-    struct calibration_record record = {date, lists.items, lists.count};
-    return write_answer(options, calibration, &record, arena);
+    return answer(options, question, &lists, date, arena);
+}
+
+static bool
+is_of_gpu(const struct options *options)
+{
+    const char *backend = options_text(options, "backend");
+    return *backend && strcmp(backend, "cpu") != 0;
 }
 
 static void
@@ -209,7 +272,8 @@ take_kept(const struct options *options, struct calibration_question *question,
           struct arena *arena)
 {
     size_t wished = options_text_count(options, "keep");
-    size_t own = options_flag(options, "host") ? host_device_kept_count : 0;
+    size_t own =
+        options_flag(options, "host") && !is_of_gpu(options) ? host_device_kept_count : 0;
     const char **kept = arena_alloc(arena, wished + own, sizeof *kept);
     for (size_t i = 0; i < wished; i++)
         kept[i] = options_text_at(options, "keep", i);
@@ -234,6 +298,12 @@ check_source(const struct options *options)
 {
     size_t lists = options_text_count(options, "measured");
     if (options_flag(options, "host")) {
+        if (*options_text(options, "cluster"))
+            return command_usage("calibrate", "--host measures kernels: no --cluster");
+        const char *backend = options_text(options, "backend");
+        if (is_of_gpu(options) && strcmp(backend, "cuda") != 0 && strcmp(backend, "hip") != 0)
+            return command_usage("calibrate", "--backend %.60s: wanted cpu, cuda or hip",
+                                 backend);
         if (lists > 0)
             return command_usage("calibrate",
                                  "--host measures, --measured brings times: not both");
@@ -242,10 +312,17 @@ check_source(const struct options *options)
                                  options_text(options, "budget-s"));
         return EXIT_DONE;
     }
-    if (*options_text(options, "budget-s") || *options_text(options, "measure"))
-        return command_usage("calibrate", "--budget-s and --measure are of --host");
-    if (*options_text(options, "device") == '\0')
+    if (*options_text(options, "budget-s") || *options_text(options, "measure") ||
+        *options_text(options, "backend") || *options_text(options, "library-path"))
+        return command_usage("calibrate", "--backend, --library-path, --budget-s and --measure "
+                                          "are of --host");
+    bool has_device = *options_text(options, "device") != '\0';
+    bool has_cluster = *options_text(options, "cluster") != '\0';
+    if (!has_device && !has_cluster)
         return command_usage("calibrate", "--device is missing: the file to begin with");
+    if (has_cluster && (has_device || *options_text(options, "only")))
+        return command_usage("calibrate", "--cluster fits a fabric to collectives: neither "
+                                          "--device nor --only can stand beside it");
     if (lists == 0)
         return command_usage("calibrate", "--measured is missing: what to fit to");
     return EXIT_DONE;
@@ -261,7 +338,7 @@ run(const struct options *options, struct arena *arena)
         return code;
     const char *output = options_text(options, "output");
     if (*output == '\0' || strcmp(output, "-") == 0)
-        return command_usage("calibrate", "wanted -o FILE: where the fitted device goes");
+        return command_usage("calibrate", "wanted -o FILE: where the fitted file goes");
     if (!parse_seed(options_text(options, "seed"), &question.seed))
         return command_usage("calibrate", "--seed %s: wanted a whole number from 0 to 1e15",
                              options_text(options, "seed"));
@@ -269,13 +346,20 @@ run(const struct options *options, struct arena *arena)
         return command_usage("calibrate", "--date %s: wanted a day as 2026-11-21", date);
     take_kept(options, &question, arena);
     code = want_kinds(options, &question, arena);
-    return code == EXIT_DONE ? fit(options, question, date, arena) : code;
+    if (code != EXIT_DONE)
+        return code;
+    return *options_text(options, "cluster") ? fit_fabric(options, question, date, arena)
+                                             : fit_device(options, question, date, arena);
 }
 
 static const struct option_spec option_specs[] = {
     {"device", 0, OPTION_TEXT, "FILE", "the device file to begin with"},
-    {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels (JSONL)"},
-    {"host", 0, OPTION_FLAG, NULL, "measure this machine's cores now and fit one of them"},
+    {"cluster", 0, OPTION_TEXT, "FILE", "or the cluster whose fabric to begin with"},
+    {"measured", 0, OPTION_TEXTS, "LIST",
+     "measured kernels (JSONL); or collectives (JSONL, or a log of rccl-tests)"},
+    {"host", 0, OPTION_FLAG, NULL, "measure this machine now and fit one of its cores or GPUs"},
+    {"backend", 0, OPTION_TEXT, "NAME", "with --host: cpu (a core, the default), cuda or hip"},
+    {"library-path", 0, OPTION_TEXT, "D:D", "with --host: folders of GPU libraries"},
     {"budget-s", 0, OPTION_TEXT, "S", "with --host: seconds to measure for, default 60"},
     {"measure", 0, OPTION_TEXT, "PROGRAM", "with --host: default the measure beside stepcast"},
     {"only", 0, OPTION_TEXT, "KIND[,KIND]...", "fit these kinds of kernels, else all"},
@@ -283,13 +367,13 @@ static const struct option_spec option_specs[] = {
     {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
     {"date", 0, OPTION_TEXT, "YYYY-MM-DD", "for the record, default today"},
     {"json", 0, OPTION_FLAG, NULL, "what was fitted as JSON"},
-    {"output", 'o', OPTION_TEXT, "FILE", "where the fitted device file goes"},
+    {"output", 'o', OPTION_TEXT, "FILE", "where the fitted file goes"},
 };
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "fit a device to measured kernels",
-    .synopsis = "(--device FILE --measured LIST... | --host) -o FILE",
+    .summary = "fit a device or a fabric to measured times",
+    .synopsis = "((--device FILE | --cluster FILE) --measured LIST... | --host) -o FILE",
     .example = "stepcast calibrate --device configs/devices/h200.json "
                "--measured validate/reference/h200/kernels.jsonl -o build/h200.json",
     .options = option_specs,

@@ -1,9 +1,11 @@
 /* stepcast collective: what collectives cost, as curves over sizes or line by line. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "hw/collective_flows.h"
 #include "sim/base/path.h"
 #include "sim/cli/collective_curves.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/price_list.h"
 
 extern const struct command command_collective;
@@ -84,6 +86,8 @@ check_settings(const struct options *options)
     return EXIT_DONE;
 }
 
+enum { PIECES_MAX = 4096 };
+
 /* The collective's flows, by the algorithm of its price, in place of the price. */
 static int
 write_flows(const struct collective_curves *curves, const struct options *options,
@@ -92,28 +96,21 @@ write_flows(const struct collective_curves *curves, const struct options *option
     struct error_list errors = {0};
     struct text csv = text_new(arena);
     struct collective collective = curves->items[0].collective;
+    const char *word = options_text(options, "pieces");
+    char *end = NULL;
+    long pieces = *word ? strtol(word, &end, 10) : COLLECTIVE_FLOW_PIECES;
+    if (pieces < 1 || pieces > PIECES_MAX || (end && *end != '\0'))
+        return command_usage(command_collective.name,
+                             "--pieces %.60s, wanted a number from 1 to %d", word, PIECES_MAX);
     collective.bytes = curves->first_bytes;
+    collective.algorithm = curves->items[0].costs[0].algorithm;
     if (curves->count > 1 || curves->size_count > 1)
         return command_usage(command_collective.name,
                              "--as-flows lists one collective, wanted one size and one number "
                              "of nodes");
-    if (!collective_flows_write(curves->cluster, &collective,
-                                curves->items[0].costs[0].algorithm, &csv, &errors))
+    if (!collective_flows_write(curves->cluster, &collective, pieces, &csv, &errors))
         return command_report(&errors);
     return command_output(options, &csv);
-}
-
-static int
-draw_curves(const struct collective_curves *curves, const struct options *options,
-            struct arena *arena)
-{
-    struct error_list errors = {0};
-    struct text out = text_new(arena);
-    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    line_chart_draw(collective_curves_picture(curves, arena), &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
-    canvas_free(canvas);
-    return is_drawn ? command_output(options, &out) : command_report(&errors);
 }
 
 static int
@@ -125,7 +122,7 @@ write_curves(const struct collective_curves *curves, const struct options *optio
     if (options_flag(options, "as-flows"))
         return write_flows(curves, options, arena);
     if (command_draws(format))
-        return draw_curves(curves, options, arena);
+        return picture_line_chart(options, collective_curves_picture(curves, arena), arena);
     if (format == OUTPUT_JSON) {
         struct json_writer writer = json_writer_new(&out, true);
         collective_curves_write(curves, &writer);
@@ -200,7 +197,10 @@ static const struct option_spec OPTIONS[] = {
     {"dtype", 0, OPTION_TEXT, "TYPE", "what is counted; fp32 without"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured collectives (JSONL, or rccl-tests' log)"},
     {"time", 0, OPTION_FLAG, NULL, "draws times in place of bus bandwidths"},
+    {"algorithm", 0, OPTION_TEXT, "NAME", "one of its algorithms, whatever the library takes"},
     {"as-flows", 0, OPTION_FLAG, NULL, "the flows that it consists of, as a flow list"},
+    {"pieces", 0, OPTION_TEXT, "N", "of pipelines in that list; else 16"},
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of a table"},
     {"output", 'o', OPTION_TEXT, "FILE", "where the answer goes: .json .csv .svg .pdf .png"},
 };

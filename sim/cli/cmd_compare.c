@@ -1,22 +1,43 @@
 /* stepcast compare: runs, or variants of one run, side by side. */
 #include <string.h>
 
+#include "models/altered.h"
+#include "plots/chart_csv.h"
 #include "sim/cli/compare.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
 
 extern const struct command command_compare;
 
-static int
-simulate(struct comparison *comparison, const struct run *run, const char *name,
-         struct arena *arena)
+/* The step of a run whose GPUs have memory enough, so that a picture can show how long it would
+ * take; NULL when more than memory is missing. */
+static const struct step *
+simulate_boundless(const struct run *run, struct arena *arena)
 {
     struct error_list errors = {0};
+    struct altered *altered = altered_new(run, arena);
+    altered_lift_memory(altered);
+    return step_simulate(&altered->run, RANKS_FOLDED, arena, &errors);
+}
+
+/* Others than the first may be plans that cannot be run: they stand there with the reason. */
+static int
+add_run(struct comparison *comparison, const struct run *run, const char *name,
+        struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct compared item = {.name = name,
+                            .capacity_bytes = run->inputs.cluster->device->hbm_bytes};
     if (comparison->count == COMPARE_MAX)
         return command_usage("compare", "more than %d steps side by side", COMPARE_MAX);
-    const struct step *step = step_simulate(run, RANKS_FOLDED, arena, &errors);
-    if (!step)
-        return command_report(&errors);
-    comparison->items[comparison->count++] = (struct compared){name, step};
+    item.step = step_simulate(run, RANKS_FOLDED, arena, &errors);
+    if (!item.step) {
+        if (comparison->count == 0 || errors.items[0].kind != ERROR_INFEASIBLE)
+            return command_report(&errors);
+        item.reason = arena_format(arena, "%s", errors.items[0].what);
+        item.step = simulate_boundless(run, arena);
+    }
+    comparison->items[comparison->count++] = item;
     return EXIT_DONE;
 }
 
@@ -65,22 +86,27 @@ add_variant(struct comparison *comparison, const struct run *base, const char *t
                              text);
     struct run_settings settings = split_settings(colon + 1, arena);
     const struct run *run = run_again(base, &settings, arena, &errors);
-    if (!run)
+    const char *name = arena_format(arena, "%.*s", (int)(colon - text), text);
+    if (run)
+        return add_run(comparison, run, name, arena);
+    if (errors.items[0].kind != ERROR_INFEASIBLE || comparison->count == COMPARE_MAX)
         return command_report(&errors);
-    return simulate(comparison, run, arena_format(arena, "%.*s", (int)(colon - text), text),
-                    arena);
+    comparison->items[comparison->count++] =
+        (struct compared){.name = name,
+                          .reason = arena_format(arena, "%s", errors.items[0].what),
+                          .capacity_bytes = comparison->items[0].capacity_bytes};
+    return EXIT_DONE;
 }
 
 static int
 draw(const struct comparison *comparison, const struct options *options, struct arena *arena)
 {
-    struct error_list errors = {0};
-    struct text out = text_new(arena);
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    comparison_draw(comparison, &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
-    canvas_free(canvas);
-    return is_drawn ? command_output(options, &out) : command_report(&errors);
+    const struct bar_chart *chart = comparison_chart(comparison, arena);
+    struct text data = text_new(arena);
+    bar_chart_draw(chart, picture_page(options), canvas);
+    bar_chart_csv(chart, &data);
+    return picture_output(options, canvas, &data);
 }
 
 static int
@@ -112,7 +138,7 @@ run(const struct options *options, struct arena *arena)
         struct run_options_file file = {.path = options_word(options, i)};
         const struct run *one = run_options_read_file("compare", options, &file, arena, &code);
         if (one)
-            code = simulate(&comparison, one, name_of_file(file.path, arena), arena);
+            code = add_run(&comparison, one, name_of_file(file.path, arena), arena);
         if (code != EXIT_DONE)
             return code;
         base = base ? base : one;
@@ -125,6 +151,7 @@ run(const struct options *options, struct arena *arena)
 static const struct option_spec OPTIONS[] = {
     {"variant", 0, OPTION_TEXTS, "NAME:KEY=VALUE,...", "the first run with other values"},
     RUN_FILE_OPTIONS,
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the answer as JSON"},
     {"output", 'o', OPTION_TEXT, "FILE", "write there; .json .csv .svg .png .pdf"},
 };

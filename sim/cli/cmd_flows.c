@@ -80,6 +80,24 @@ read_seed(const char *word, uint64_t *out)
     return end != word && *end == '\0' && errno == 0 && *word != '-';
 }
 
+/* The hops of a protocol of the fabric; EXIT_DONE, or the code of what was said. */
+static int
+take_hops(const char *name, struct flow_wires *wires)
+{
+    const struct fabric *fabric = &wires->cluster->fabric;
+    for (int i = 0; *name && i < fabric->protocol_count; i++)
+        if (strcmp(fabric->protocols[i].name, name) == 0) {
+            wires->link_hop_s = fabric->protocols[i].link_hop_s;
+            wires->nic_hop_s = fabric->protocols[i].nic_hop_s;
+            return EXIT_DONE;
+        }
+    if (*name)
+        return command_usage(command_flows.name, "--protocol '%.60s', but %s has '%s'%s", name,
+                             fabric->name, fabric->protocols[0].name,
+                             fabric->protocol_count > 1 ? " and others" : "");
+    return EXIT_DONE;
+}
+
 static const struct cluster *
 read_cluster(const char *path, struct arena *arena, struct error_list *errors)
 {
@@ -105,23 +123,28 @@ run(const struct options *options, struct arena *arena)
     const char *path = options_text(options, "flows");
     const char *cluster_path = options_text(options, "cluster");
     const char *seed_word = options_text(options, "seed");
-    uint64_t seed = 1;
+    struct flow_wires wires = {.seed = 1};
     if (!*cluster_path || !*path)
         return command_usage(command_flows.name, "--%s is missing",
                              *cluster_path ? "flows" : "cluster");
-    if (*seed_word && !read_seed(seed_word, &seed))
+    if (*seed_word && !read_seed(seed_word, &wires.seed))
         return command_usage(command_flows.name, "--seed %.60s, wanted a whole number",
                              seed_word);
     struct error_list errors = {0};
-    const struct cluster *cluster = read_cluster(cluster_path, arena, &errors);
+    wires.cluster = read_cluster(cluster_path, arena, &errors);
     struct text text = text_new(arena);
-    if (!cluster || !text_read_file(&text, path, LIST_MAX_BYTES, &errors))
+    if (!wires.cluster)
+        return command_report(&errors);
+    int code = take_hops(options_text(options, "protocol"), &wires);
+    if (code != EXIT_DONE)
+        return code;
+    if (!text_read_file(&text, path, LIST_MAX_BYTES, &errors))
         return command_report(&errors);
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     const struct flow_list *list =
-        flow_list_read(name, &text, cluster_gpus(cluster), arena, &errors);
+        flow_list_read(name, &text, cluster_gpus(wires.cluster), arena, &errors);
     const struct flow_times *times =
-        list ? flow_times_find(list, cluster, seed, arena, &errors) : NULL;
+        list ? flow_times_find(list, &wires, arena, &errors) : NULL;
     return times ? answer(options, list, times, arena) : command_report(&errors);
 }
 
@@ -130,6 +153,7 @@ static const struct option_spec OPTIONS[] = {
     {"flows", 0, OPTION_TEXT, "FILE",
      "CSV: id,start_s,src,dst,bytes,deps; - is standard input"},
     {"seed", 0, OPTION_TEXT, "N", "draws the path of each flow that keeps to one; else 1"},
+    {"protocol", 0, OPTION_TEXT, "NAME", "whose hops each flow takes first; else none"},
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of CSV"},
     {"output", 'o', OPTION_TEXT, "FILE", "where the answer goes; .csv, or .json for JSON"},
 };
@@ -137,7 +161,7 @@ static const struct option_spec OPTIONS[] = {
 const struct command command_flows = {
     .name = "flows",
     .summary = "when the flows of a list end on a cluster",
-    .synopsis = "--cluster FILE --flows FILE [--seed N] [-o FILE]",
+    .synopsis = "--cluster FILE --flows FILE [--seed N] [--protocol NAME] [-o FILE]",
     .example = "stepcast flows --cluster configs/clusters/reference-rails-4.json --flows "
                "validate/reference/network/hand.flows.csv",
     .options = OPTIONS,

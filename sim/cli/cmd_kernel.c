@@ -5,6 +5,7 @@
 #include "sim/base/units.h"
 #include "sim/cli/kernel_question.h"
 #include "sim/cli/kernel_sweep.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/price_list.h"
 
 extern const struct command command_kernel;
@@ -57,25 +58,13 @@ price_words(const struct options *options, const struct device *device, struct a
 }
 
 static int
-draw_sweep(const struct kernel_sweep *sweep, const struct options *options, struct arena *arena)
-{
-    struct error_list errors = {0};
-    struct text out = text_new(arena);
-    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    line_chart_draw(kernel_sweep_picture(sweep, arena), &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
-    canvas_free(canvas);
-    return is_drawn ? command_output(options, &out) : command_report(&errors);
-}
-
-static int
 write_sweep(const struct kernel_sweep *sweep, const struct options *options,
             struct arena *arena)
 {
     enum output_format format = command_format(options);
     struct text out = text_new(arena);
     if (command_draws(format))
-        return draw_sweep(sweep, options, arena);
+        return picture_line_chart(options, kernel_sweep_picture(sweep, arena), arena);
     if (format == OUTPUT_JSON)
         kernel_sweep_write_lines(sweep, &out);
     else if (format == OUTPUT_CSV)
@@ -175,6 +164,7 @@ static const struct option_spec OPTIONS[] = {
     {"series", 0, OPTION_TEXT, "KEY=VALUE,...", "a curve for each value of another key"},
     {"panels", 0, OPTION_FLAG, NULL, "in a picture, a panel for each curve"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels to set beside a sweep (JSONL)"},
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of words"},
     {"output", 'o', OPTION_TEXT, "FILE", ".json; of a sweep .csv, .svg, .png, .pdf, too"},
 };

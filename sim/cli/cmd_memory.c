@@ -1,8 +1,12 @@
 /* stepcast memory: what each GPU keeps, by class and by stage, when it keeps most, and whether it
  * fits. */
+#include "models/altered.h"
 #include "models/memory_change.h"
+#include "plots/chart_csv.h"
 #include "sim/base/json_writer.h"
 #include "sim/base/units.h"
+#include "sim/cli/memory_picture.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
 
 /* What is printed, worked out once. */
@@ -222,6 +226,42 @@ answer_of(const struct run *run, struct arena *arena)
     return answer;
 }
 
+/* A step that does not fit is drawn too: as if a GPU had memory enough, over its limit. */
+static int
+draw(const struct options *options, const struct run *run, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct altered *altered = altered_new(run, arena);
+    altered_lift_memory(altered);
+    const struct step *step = step_simulate(&altered->run, RANKS_FOLDED, arena, &errors);
+    if (!step)
+        return command_report(&errors);
+    const struct area_chart *chart =
+        memory_picture(step, run->inputs.cluster->device->hbm_bytes, arena);
+    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+    struct text data = text_new(arena);
+    area_chart_draw(chart, picture_page(options), canvas);
+    area_chart_csv(chart, &data);
+    return picture_output(options, canvas, &data);
+}
+
+static int
+write_answer(const struct options *options, const struct answer *answer, struct arena *arena)
+{
+    struct text out = text_new(arena);
+    if (command_draws(command_format(options)))
+        return draw(options, answer->run, arena);
+    if (command_format(options) == OUTPUT_JSON) {
+        write_json(&out, answer);
+    } else {
+        print_head(&out, answer);
+        print_stages(&out, answer);
+        print_activations(&out, answer);
+        print_changes(&out, answer);
+    }
+    return command_output(options, &out);
+}
+
 static int
 run_memory(const struct options *options, struct arena *arena)
 {
@@ -230,23 +270,15 @@ run_memory(const struct options *options, struct arena *arena)
     if (!run)
         return exit_code;
     struct answer answer = answer_of(run, arena);
-    struct text out = text_new(arena);
-    if (command_format(options) == OUTPUT_JSON) {
-        write_json(&out, &answer);
-    } else {
-        print_head(&out, &answer);
-        print_stages(&out, &answer);
-        print_activations(&out, &answer);
-        print_changes(&out, &answer);
-    }
-    int code = command_output(options, &out);
+    int code = write_answer(options, &answer, arena);
     return code == EXIT_DONE && !fits(&answer) ? EXIT_INFEASIBLE : code;
 }
 
 static const struct option_spec OPTIONS[] = {
     RUN_FILE_OPTIONS,
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the answer as JSON"},
-    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json chooses JSON"},
+    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json .svg .png .pdf"},
 };
 
 extern const struct command command_memory;
@@ -259,6 +291,7 @@ const struct command command_memory = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
-    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_SVG | 1u << OUTPUT_PDF |
+               1u << OUTPUT_PNG,
     .run = run_memory,
 };

@@ -1,44 +1,32 @@
 /* stepcast search: the best plans for a model, a cluster and a batch. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plots/chart_csv.h"
 #include "sim/base/spelling.h"
 #include "sim/base/units.h"
+#include "sim/cli/interrupt.h"
 #include "sim/cli/parallel.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/search.h"
-#include "sim/cli/search_report.h"
+#include "sim/cli/search_answers.h"
+#include "sim/cli/search_nodes.h"
 #include "sim/cli/sweep.h"
 
 extern const struct command command_search;
 
 enum { TOP_DEFAULT = 10, TOP_MAX = 10000 };
-
-/* Ctrl-C is held back and looked for between blocks, so that results so far are printed. */
-static void
-hold_interrupts(int how)
-{
-    sigset_t interrupts;
-    sigemptyset(&interrupts);
-    sigaddset(&interrupts, SIGINT);
-    sigprocmask(how, &interrupts, NULL);
-}
-
-static bool
-is_interrupted(void)
-{
-    sigset_t pending;
-    return sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1;
-}
+/* Of any currency: above it a slip. */
+static const double PRICE_MAX = 1e9;
 
 static void
 tell_best(const struct search *search, const struct search_plan *best)
 {
     struct arena *arena = arena_new_beside(search->arena);
+    progress_hide(search->progress);
     fprintf(stderr, "stepcast search: %zu plans simulated, best so far %s: %s\n",
-            search->simulated_count, units_format_s(best->row.values[SWEEP_STEP_S]).text,
+            search->simulated_count, units_format_s(best->row->values[SWEEP_STEP_S]).text,
             search_report_plan(search, best, arena));
     arena_free(arena);
 }
@@ -83,10 +71,30 @@ read_count(const struct options *options, const char *name, long most, long *cou
     return *end == '\0' && *count >= 1 && *count <= most;
 }
 
+/* What the best are the best by, and money where there is a price. */
+static bool
+read_objective(struct search *search, const struct options *options)
+{
+    const char *word = options_text(options, "objective");
+    const char *price = options_text(options, "price-per-gpu-hour");
+    char *end = NULL;
+    int i = 0;
+    search->price_per_gpu_hour = *price ? strtod(price, &end) : 0;
+    if (*price &&
+        (*end || !(search->price_per_gpu_hour > 0 && search->price_per_gpu_hour < PRICE_MAX)))
+        return false;
+    while (*word && i < OBJECTIVE_COUNT &&
+           strcmp(word, search_objective_key((enum search_objective)i)) != 0)
+        i++;
+    search->objective = (enum search_objective)i;
+    return i < OBJECTIVE_COUNT &&
+           (search->objective != OBJECTIVE_COST || search->price_per_gpu_hour > 0);
+}
+
 static int
 read_options(struct search *search, const struct options *options)
 {
-    long threads = parallel_cores(), top = TOP_DEFAULT;
+    long threads = crew_default_threads(), top = TOP_DEFAULT;
     if (!read_count(options, "jobs", PARALLEL_THREADS_MAX, &threads))
         return command_usage("search", "--jobs is '%s', wanted 1 to %d",
                              options_text(options, "jobs"), PARALLEL_THREADS_MAX);
@@ -95,7 +103,18 @@ read_options(struct search *search, const struct options *options)
                              options_text(options, "top"), TOP_MAX);
     search->threads = (int)threads;
     search->top = (size_t)top;
-    search->has_front = options_flag(options, "pareto");
+    if (!read_objective(search, options))
+        return command_usage("search",
+                             "--objective is '%s', wanted step, tokens_per_s_per_gpu, memory, "
+                             "or cost with --price-per-gpu-hour above 0",
+                             options_text(options, "objective"));
+    const char *shard = options_text(options, "shard");
+    if (*shard && !slice_parse(shard, &search->slice))
+        return command_usage("search", "--shard is '%s', wanted K/N, such as 1/16", shard);
+    if (*shard && search->objective == OBJECTIVE_MEMORY)
+        return command_usage("search", "--shard goes by the step, not by memory");
+    search->has_front =
+        options_flag(options, "pareto") || command_draws(command_format(options));
     search->is_exhaustive = options_flag(options, "exhaustive");
     int code = EXIT_DONE;
     for (size_t i = 0; i < options_text_count(options, "over") && code == EXIT_DONE; i++)
@@ -104,56 +123,190 @@ read_options(struct search *search, const struct options *options)
 }
 
 static int
+draw(const struct search *search, const struct options *options)
+{
+    struct canvas *canvas = canvas_new(search->arena, STYLE_FONTS);
+    const struct scatter_chart *chart = search_picture(search, search->arena);
+    struct text data = text_new(search->arena);
+    scatter_chart_draw(chart, picture_page(options), canvas);
+    scatter_chart_csv(chart, &data);
+    return picture_output(options, canvas, &data);
+}
+
+static int
 report(const struct search *search, const struct options *options)
 {
     struct text out = text_new(search->arena);
     enum output_format format = command_format(options);
+    if (command_draws(format) && search->front_count > 0)
+        return draw(search, options);
     if (format == OUTPUT_JSON)
         search_report_json(search, &out);
     else if (format == OUTPUT_CSV)
         search_report_csv(search, &out);
     else
         search_report_text(search, &out);
-    int code = command_output(options, &out);
-    if (code != EXIT_DONE || search->best_count > 0)
-        return code;
+    int code = command_draws(format) ? EXIT_DONE : command_output(options, &out);
+    bool is_part = search->slice.count > 0 && !command_draws(format);
+    if (code != EXIT_DONE || search->best_count > 0 || is_part)
+        return code; /* other shards may have found one */
     fprintf(stderr, "stepcast search: none of %zu legal plans %s\n", search->list.count,
             search->was_stopped ? "was simulated before the search was stopped"
                                 : "fits the memory of a GPU");
     return EXIT_INFEASIBLE;
 }
 
+/* Searches one base; *has_result is false in a process that only answered another one's questions.
+ */
+static int
+find(struct search *search, const struct run *base, const struct options *options,
+     bool *has_result)
+{
+    struct arena *arena = search->arena;
+    struct known_points *known = arena_alloc(arena, 1, sizeof *known);
+    struct crew *crew = arena_alloc(arena, 1, sizeof *crew);
+    struct progress *progress = arena_alloc(arena, 1, sizeof *progress);
+    if (!known_points_open(known, base, arena, &search->errors))
+        return command_report(&search->errors);
+    *crew = (struct crew){.arena = arena,
+                          .threads = search->threads,
+                          .answers = SEARCH_ANSWERS,
+                          .setup = search,
+                          .identity = known_points_identity(known),
+                          .is_stopped = interrupt_is_waiting};
+    *progress = progress_begin("search", "plans", 0, !options_flag(options, "quiet"));
+    search->progress = progress;
+    search->crew = crew;
+    search->known = known;
+    if (!crew_open(crew))
+        return EXIT_DONE; /* the process that asked has said what there is to say */
+    int code = run_options_store("search", options, search->threads + 1, &known->store, arena);
+    interrupt_hold();
+    if (code == EXIT_DONE)
+        search_run(search);
+    if (search->errors.count > 0)
+        code = command_report(&search->errors);
+    crew_close(crew);
+    if (known->store)
+        store_close(known->store);
+    search->crew = NULL; /* both end here */
+    search->known = NULL;
+    *has_result = code == EXIT_DONE;
+    return code;
+}
+
+static int
+start(struct search *search, const struct run *base, const struct options *options,
+      struct arena *arena)
+{
+    *search = (struct search){.space = plan_space_of(base, arena),
+                              .arena = arena,
+                              .is_stopped = interrupt_is_waiting,
+                              .tell = options_flag(options, "quiet") ? NULL : tell_best};
+    return read_options(search, options);
+}
+
+static int
+report_nodes(const struct search_nodes *all, const struct options *options, struct arena *arena)
+{
+    struct text out = text_new(arena);
+    size_t found = 0;
+    if (command_format(options) == OUTPUT_JSON)
+        search_nodes_json(all, &out);
+    else
+        search_nodes_text(all, &out);
+    for (size_t i = 0; i < all->count; i++)
+        found += all->reasons[i] ? 0 : all->searches[i].best_count;
+    int code = command_output(options, &out);
+    return code == EXIT_DONE && found == 0 ? EXIT_INFEASIBLE : code;
+}
+
+/* The base with another number of nodes; NULL after noting why its own plan cannot be there. */
+static const struct run *
+base_of_nodes(const struct run *base, int64_t nodes, const char **reason, struct arena *arena)
+{
+    struct error_list errors = {0};
+    const char **setting = arena_alloc(arena, 1, sizeof *setting);
+    *setting = arena_format(arena, "cluster.nodes=%lld", (long long)nodes);
+    const struct run *run = run_again(base, &(struct run_settings){setting, 1}, arena, &errors);
+    *reason = run ? NULL
+                  : arena_format(arena, "the run's own plan cannot be there: %s",
+                                 errors.items[0].what);
+    return run;
+}
+
+/* Of --nodes 16,32 or 16:128. */
+static int
+search_nodes(const struct run *base, const struct options *options, struct arena *arena)
+{
+    const char *text = options_text(options, "nodes"), *fault = NULL;
+    struct sweep nodes = {0};
+    enum output_format format = command_format(options);
+    bool has_result = true;
+    int code = EXIT_DONE;
+    if (!sweep_parse(arena_format(arena, "nodes=%s", text), &nodes, arena, &fault))
+        return command_usage("search", "--nodes is '%s': %s", text, fault);
+    if ((format != OUTPUT_TEXT && format != OUTPUT_JSON) || *options_text(options, "shard"))
+        return command_usage("search", "--nodes goes with text and JSON, without --shard");
+    struct search *searches = arena_alloc(arena, nodes.count, sizeof *searches);
+    const char **reasons = arena_alloc(arena, nodes.count, sizeof *reasons);
+    for (size_t i = 0; i < nodes.count && code == EXIT_DONE; i++) {
+        const struct run *own = base_of_nodes(base, nodes.values[i], &reasons[i], arena);
+        if (!own)
+            continue;
+        code = start(&searches[i], own, options, arena);
+        if (code == EXIT_DONE)
+            code = find(&searches[i], own, options, &has_result);
+    }
+    if (code != EXIT_DONE || !has_result)
+        return code;
+    size_t top = nodes.count > 0 ? searches[0].top : 0;
+    for (size_t i = 0; i < nodes.count; i++)
+        top = searches[i].top > top ? searches[i].top : top;
+    return report_nodes(
+        &(struct search_nodes){searches, reasons, nodes.values, nodes.count, top}, options,
+        arena);
+}
+
 static int
 run(const struct options *options, struct arena *arena)
 {
     int code = EXIT_BUG;
+    bool has_result = false;
+    struct search search;
     const struct run *base = run_options_read("search", options, arena, &code);
     if (!base)
         return code;
-    struct search search = {.space = plan_space_of(base, arena),
-                            .arena = arena,
-                            .is_stopped = is_interrupted,
-                            .tell = options_flag(options, "quiet") ? NULL : tell_best};
-    code = read_options(&search, options);
-    if (code != EXIT_DONE)
-        return code;
-    hold_interrupts(SIG_BLOCK);
-    search_run(&search);
-    code = report(&search, options);
-    hold_interrupts(SIG_UNBLOCK);
+    if (*options_text(options, "nodes")) {
+        code = search_nodes(base, options, arena);
+    } else {
+        code = start(&search, base, options, arena);
+        if (code == EXIT_DONE)
+            code = find(&search, base, options, &has_result);
+        if (has_result)
+            code = report(&search, options);
+    }
+    interrupt_release();
     return code;
 }
 
 static const struct option_spec OPTIONS[] = {
     {"over", 0, OPTION_TEXTS, "FIELD=VALUE,...", "these values of a field in place of all"},
     {"top", 0, OPTION_TEXT, "N", "how many of the best (default 10)"},
+    {"objective", 0, OPTION_TEXT, "WHAT",
+     "best by step (default), tokens_per_s_per_gpu, memory or cost"},
+    {"price-per-gpu-hour", 0, OPTION_TEXT, "PRICE", "what a million tokens cost, then"},
+    {"nodes", 0, OPTION_TEXT, "N,...", "on each of these numbers of nodes, or FROM:TO doubled"},
     {"pareto", 0, OPTION_FLAG, NULL, "and all that none beats in both step and memory"},
     {"exhaustive", 0, OPTION_FLAG, NULL, "simulate every plan that fits: screen none"},
-    {"quiet", 0, OPTION_FLAG, NULL, "do not tell the best so far on standard error"},
+    {"store", 0, OPTION_TEXT, "FILE", "keep simulated plans there (SQLite), use those it has"},
+    {"shard", 0, OPTION_TEXT, "K/N", "the K-th of N parts of the plans"},
+    {"quiet", 0, OPTION_FLAG, NULL, "tell nothing on the way on standard error"},
     {"jobs", 0, OPTION_TEXT, "N", "threads (default: as many as there are cores)"},
     RUN_FILE_OPTIONS,
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the answer as JSON"},
-    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json or .csv choose the format"},
+    {"output", 'o', OPTION_TEXT, "FILE", "write there; .json .csv .svg .png .pdf"},
 };
 
 const struct command command_search = {
@@ -166,6 +319,7 @@ const struct command command_search = {
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
-    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_CSV,
+    .formats = 1u << OUTPUT_TEXT | 1u << OUTPUT_JSON | 1u << OUTPUT_CSV | 1u << OUTPUT_SVG |
+               1u << OUTPUT_PDF | 1u << OUTPUT_PNG,
     .run = run,
 };

@@ -1,101 +1,23 @@
 /* stepcast sweep: one step for every combination of values, on all cores. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/line_chart.h"
 #include "sim/cli/parallel.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
-#include "sim/cli/sweep_point.h"
+#include "sim/cli/sweep_front.h"
+#include "sim/cli/sweep_run.h"
 
 extern const struct command command_sweep;
 
-/* Points are simulated so many at a time, then written in order: memory stays flat. */
-enum { BLOCK_POINTS = 256 };
+enum { TRIED_POINTS = 512 };
 
-struct sweep_job {
-    const struct options *options;
-    struct arena *arena;
-    struct sweep_space space;
-    const struct run *base;
-    struct sweep_row *rows; /* of the block; of a picture, of all points */
-    size_t row_count;
-    int threads;
-    enum output_format format;
-    enum sweep_quantity quantity;
-    struct text file; /* what goes to -o FILE in the end */
-    size_t done, left_out, refused;
-};
-
-static void
-run_row(void *context, size_t index, int thread)
+/* The first points, then some from all over: a slip in one field is not looked for in all. */
+static size_t
+tried_point(size_t turn, size_t points)
 {
-    struct sweep_job *job = context;
-    struct arena *arena = arena_new_beside(job->arena);
-    (void)thread;
-    sweep_point_run(&job->space, job->base, &job->rows[index], arena);
-    arena_free(arena);
-}
-
-static void
-write_row(struct sweep_job *job, const struct sweep_row *row, struct text *out)
-{
-    job->done += row->status == SWEEP_DONE;
-    job->left_out += row->status == SWEEP_LEFT_OUT;
-    job->refused += row->status == SWEEP_INFEASIBLE || row->status == SWEEP_UNREADABLE;
-    if (row->status == SWEEP_LEFT_OUT || command_draws(job->format))
-        return;
-    if (job->format == OUTPUT_JSON)
-        sweep_row_write_json(row, out);
-    else if (job->format == OUTPUT_CSV)
-        sweep_row_write_csv(row, out);
-    else
-        sweep_row_print(&job->space, row, out);
-}
-
-/* To standard output at once, into a file at the end. */
-static int
-hand_over(struct sweep_job *job, const struct text *out)
-{
-    const char *path = options_text(job->options, "output");
-    if (!*path || strcmp(path, "-") == 0)
-        return command_print(out);
-    text_append(&job->file, out->bytes ? out->bytes : "", out->length);
-    return EXIT_DONE;
-}
-
-static bool
-make_rows(struct sweep_job *job, size_t first, size_t count, struct arena *arena,
-          struct error_list *errors)
-{
-    memset(job->rows, 0, count * sizeof *job->rows);
-    for (size_t i = 0; i < count; i++)
-        if (!sweep_space_settings(&job->space, first + i, job->base, &job->rows[i].settings,
-                                  arena, errors))
-            return false;
-    return true;
-}
-
-static int
-run_block(struct sweep_job *job, size_t first, size_t count)
-{
-    struct error_list errors = {0};
-    bool is_drawn = command_draws(job->format);
-    struct arena *arena = is_drawn ? job->arena : arena_new_beside(job->arena);
-    struct text out = text_new(arena);
-    int code = EXIT_DONE;
-    if (make_rows(job, first, count, arena, &errors)) {
-        struct parallel_work work = {run_row, job, count};
-        parallel_run(&work, job->threads);
-        for (size_t i = 0; i < count; i++)
-            write_row(job, &job->rows[i], &out);
-        code = hand_over(job, &out);
-    } else {
-        code = command_report(&errors);
-    }
-    if (!is_drawn)
-        arena_free(arena);
-    return code;
+    return turn < TRIED_POINTS / 2 || points <= TRIED_POINTS ? turn
+                                                             : turn * (points / TRIED_POINTS);
 }
 
 /* A field that no point can be read with is a slip, not a row: false after adding its fault. */
@@ -103,7 +25,9 @@ static bool
 check_first(const struct sweep_job *job, struct error_list *errors)
 {
     struct error_list first = {0};
-    for (size_t point = 0; point < sweep_space_count(&job->space); point++) {
+    size_t points = sweep_space_count(&job->space);
+    for (size_t turn = 0; turn < points && turn < TRIED_POINTS; turn++) {
+        size_t point = tried_point(turn, points);
         struct error_list own = {0};
         struct run_settings settings = {0};
         struct arena *arena = arena_new_beside(job->arena);
@@ -123,57 +47,6 @@ check_first(const struct sweep_job *job, struct error_list *errors)
     }
     *errors = first;
     return false;
-}
-
-static int
-draw(struct sweep_job *job)
-{
-    struct error_list errors = {0};
-    struct text out = text_new(job->arena);
-    struct sweep_picture picture = {&job->space, job->base, job->rows, job->row_count,
-                                    job->quantity};
-    const struct line_chart *chart = sweep_picture_chart(&picture, job->arena, &errors);
-    if (!chart)
-        return command_report(&errors);
-    struct canvas *canvas = canvas_new(job->arena, STYLE_FONTS);
-    line_chart_draw(chart, &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, options_text(job->options, "output"), &out, &errors);
-    canvas_free(canvas);
-    return is_drawn ? command_output(job->options, &out) : command_report(&errors);
-}
-
-static int
-finish(struct sweep_job *job)
-{
-    const char *path = options_text(job->options, "output");
-    bool is_file = *path && strcmp(path, "-") != 0;
-    if (job->refused > 0 || job->left_out > 0)
-        fprintf(stderr,
-                "stepcast sweep: %zu points, %zu cannot be run, %zu left out by --where\n",
-                job->done + job->refused + job->left_out, job->refused, job->left_out);
-    if (command_draws(job->format))
-        return draw(job);
-    return is_file ? command_output(job->options, &job->file) : EXIT_DONE;
-}
-
-static int
-run_points(struct sweep_job *job)
-{
-    size_t count = sweep_space_count(&job->space);
-    bool is_drawn = command_draws(job->format);
-    size_t step = is_drawn || count < BLOCK_POINTS ? count : BLOCK_POINTS;
-    struct text head = text_new(job->arena);
-    job->file = text_new(job->arena);
-    job->row_count = step;
-    job->rows = arena_alloc(job->arena, step, sizeof *job->rows);
-    if (job->format == OUTPUT_CSV)
-        sweep_rows_csv_head(&job->space, &head);
-    else if (job->format == OUTPUT_TEXT)
-        sweep_rows_head(&job->space, &head);
-    int code = hand_over(job, &head);
-    for (size_t first = 0; first < count && code == EXIT_DONE; first += step)
-        code = run_block(job, first, count - first < step ? count - first : step);
-    return code == EXIT_DONE ? finish(job) : code;
 }
 
 /* Axes, links and conditions of the command line, after those of the file. */
@@ -212,10 +85,21 @@ read_count(const struct options *options, const char *name, int64_t least, int64
     return *end == '\0' && value >= least && value <= most;
 }
 
+static bool
+read_fraction(const struct options *options, const char *name, double *fraction)
+{
+    const char *word = options_text(options, name);
+    char *end = NULL;
+    if (!*word)
+        return true;
+    *fraction = strtod(word, &end);
+    return *end == '\0' && *fraction >= 0 && *fraction <= 1;
+}
+
 static int
 read_numbers(struct sweep_job *job)
 {
-    int64_t threads = parallel_cores();
+    int64_t threads = crew_default_threads();
     const char *show = options_text(job->options, "show");
     if (!read_count(job->options, "jobs", 1, PARALLEL_THREADS_MAX, &threads))
         return command_usage("sweep", "--jobs is '%s', wanted 1 to %d",
@@ -228,14 +112,47 @@ read_numbers(struct sweep_job *job)
                              options_text(job->options, "seed"));
     job->threads = (int)threads;
     job->quantity = SWEEP_TOKENS_PER_S_PER_GPU;
-    for (int i = 0; *show; i++) {
-        if (i == SWEEP_QUANTITY_COUNT)
-            return command_usage("sweep", "--show is '%s', wanted a column, such as %s", show,
-                                 sweep_quantity_key(SWEEP_MEMORY_BYTES));
-        job->quantity = (enum sweep_quantity)i;
-        if (strcmp(show, sweep_quantity_key(job->quantity)) == 0)
-            break;
-    }
+    bool is_known = !*show || sweep_quantity_find(show, &job->quantity);
+    if (!is_known || (int)job->quantity >= sweep_space_quantities(&job->space))
+        return command_usage("sweep", "--show is '%s', wanted a column, such as %s", show,
+                             sweep_quantity_key(SWEEP_MEMORY_BYTES));
+    return EXIT_DONE;
+}
+
+/* What is asked of the model beside its step, and which points are marked. */
+static int
+read_inference(struct sweep_job *job)
+{
+    const struct options *options = job->options;
+    struct sweep_space *space = &job->space;
+    struct inference_request *request = &space->inference;
+    const char *fault = NULL, *columns = options_text(options, "pareto");
+    space->has_inference = space->has_inference || options_flag(options, "inference");
+    request->batch = request->batch > 0 ? request->batch : 1;
+    if (!read_count(options, "batch", 1, SWEEP_INFERENCE_MAX, &request->batch) ||
+        !read_count(options, "prompt", 1, SWEEP_INFERENCE_MAX, &request->prompt_tokens) ||
+        !read_count(options, "context", 1, SWEEP_INFERENCE_MAX, &request->context_tokens))
+        return command_usage("sweep", "--batch, --prompt and --context want a whole number "
+                                      "from 1");
+    if (!read_fraction(options, "slack", &space->slack_fraction))
+        return command_usage("sweep", "--slack is '%s', wanted a part from 0 to 1",
+                             options_text(options, "slack"));
+    if (*columns && !sweep_front_read(space, columns, job->arena, &fault))
+        return command_usage("sweep", "--pareto is '%s': %s", columns, fault);
+    return EXIT_DONE;
+}
+
+static int
+read_shard(struct sweep_job *job)
+{
+    const char *word = options_text(job->options, "shard");
+    if (*word && !slice_parse(word, &job->slice))
+        return command_usage("sweep", "--shard is '%s', wanted K/N, such as 1/16", word);
+    if (*word && (command_draws(job->format) || job->space.front_count > 0))
+        return command_usage("sweep",
+                             "--shard has not all points that %s needs: give each "
+                             "shard a --store, merge them, then ask for it",
+                             command_draws(job->format) ? "a picture" : "--pareto");
     return EXIT_DONE;
 }
 
@@ -266,19 +183,25 @@ read_base(struct sweep_job *job)
 static int
 run(const struct options *options, struct arena *arena)
 {
-    struct sweep_job job = {
-        .options = options, .arena = arena, .format = command_format(options)};
+    struct sweep_job job = {.options = options,
+                            .arena = arena,
+                            .format = command_format(options),
+                            .is_quiet = options_flag(options, "quiet")};
     struct error_list errors = {0};
     int code = read_base(&job);
     if (code == EXIT_DONE)
         code = read_words(&job);
     if (code == EXIT_DONE)
+        code = read_inference(&job);
+    if (code == EXIT_DONE)
         code = read_numbers(&job);
+    if (code == EXIT_DONE)
+        code = read_shard(&job);
     if (code != EXIT_DONE)
         return code;
     if (!sweep_space_check(&job.space, arena, &errors) || !check_first(&job, &errors))
         return command_report(&errors);
-    return run_points(&job);
+    return sweep_run(&job);
 }
 
 static const struct option_spec OPTIONS[] = {
@@ -287,9 +210,19 @@ static const struct option_spec OPTIONS[] = {
     {"where", 0, OPTION_TEXTS, "FORMULA", "leaves points out, such as active_ratio<1.02"},
     {"samples", 0, OPTION_TEXT, "N", "so many points of a Sobol sequence, not all"},
     {"seed", 0, OPTION_TEXT, "N", "of the samples (default 0)"},
+    {"inference", 0, OPTION_FLAG, NULL, "ask the model too: prefill, decoding, memory"},
+    {"batch", 0, OPTION_TEXT, "N", "sequences asked at once (default 1)"},
+    {"prompt", 0, OPTION_TEXT, "TOKENS", "of each, the plan's sequence unless given"},
+    {"context", 0, OPTION_TEXT, "TOKENS", "cached of each while decoding, the prompt's"},
+    {"pareto", 0, OPTION_TEXT, "COLUMN,...", "mark the points that none beats in all of these"},
+    {"slack", 0, OPTION_TEXT, "FRACTION", "that counts as equal for --pareto (default 0)"},
     {"show", 0, OPTION_TEXT, "COLUMN", "in a picture (default tokens_per_s_per_gpu)"},
     {"jobs", 0, OPTION_TEXT, "N", "threads (default: as many as there are cores)"},
+    {"shard", 0, OPTION_TEXT, "K/N", "the K-th of N parts, for 'stepcast merge'"},
+    {"store", 0, OPTION_TEXT, "FILE", "keep results there (SQLite), use those it has"},
+    {"quiet", 0, OPTION_FLAG, NULL, "show no progress on a terminal"},
     RUN_FILE_OPTIONS,
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "one JSON object a line"},
     {"output", 'o', OPTION_TEXT, "FILE", "write there; .json .csv .svg .png .pdf"},
 };

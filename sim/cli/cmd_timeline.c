@@ -3,17 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plots/timeline_csv.h"
 #include "sim/cli/chrome_trace.h"
+#include "sim/cli/perfetto_trace.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/step_picture.h"
 
 static const double ZOOM_LEAST_S = 1e-6; /* shorter windows would show single kernels cut */
 
-/* "0.41:0.44", seconds. */
+/* "end", "steady" or "0.41:0.44", seconds. */
 static bool
-read_zoom(const char *word, struct zoom_window *zoom)
+read_zoom(const char *word, struct zoom *zoom)
 {
+    zoom->kind = ZOOM_WINDOW;
     if (!*word)
+        zoom->kind = ZOOM_AUTO;
+    if (strcmp(word, "end") == 0)
+        zoom->kind = ZOOM_END;
+    if (strcmp(word, "steady") == 0)
+        zoom->kind = ZOOM_STEADY;
+    if (zoom->kind != ZOOM_WINDOW)
         return true;
     char *end = NULL;
     zoom->from_s = strtod(word, &end);
@@ -26,36 +36,68 @@ read_zoom(const char *word, struct zoom_window *zoom)
 }
 
 static int
-draw(const struct step *step, struct zoom_window zoom, const struct options *options,
+draw(const struct step *step, struct zoom zoom, const struct options *options,
      struct arena *arena)
 {
-    struct error_list errors = {0};
-    struct text out = text_new(arena);
+    const struct timeline *timeline = step_picture(step, zoom, arena);
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    timeline_draw(step_picture(step, zoom, arena), &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
-    canvas_free(canvas);
-    return is_drawn ? command_output(options, &out) : command_report(&errors);
+    struct text data = text_new(arena);
+    timeline_draw(timeline, picture_page(options), canvas);
+    timeline_csv(timeline, &data);
+    return picture_output(options, canvas, &data);
+}
+
+/* A file until the first fault: then it is gone. */
+struct trace_file {
+    struct text_file *file;
+    struct error_list errors;
+};
+
+static void
+put(void *context, const char *bytes, size_t length)
+{
+    struct trace_file *out = context;
+    if (out->file && !text_file_append(out->file, bytes, length, &out->errors))
+        out->file = NULL;
+}
+
+/* Too long to be held: written as it is made. */
+static int
+write_perfetto(const struct step *step, const struct options *options, struct arena *arena)
+{
+    struct trace_file out = {.file = NULL};
+    const struct perfetto_sink sink = {put, &out};
+    out.file = text_file_open(options_text(options, "output"), arena, &out.errors);
+    if (out.file)
+        perfetto_trace_write(step, &sink, arena);
+    if (!out.file || !text_file_finish(out.file, &out.errors))
+        return command_report(&out.errors);
+    return EXIT_DONE;
 }
 
 static int
 run(const struct options *options, struct arena *arena)
 {
     const char *word = options_text(options, "zoom");
-    struct zoom_window zoom = {0, 0};
+    struct zoom zoom = {ZOOM_AUTO, 0, 0};
     if (!read_zoom(word, &zoom))
         return command_usage(
-            "timeline", "--zoom is '%s', wanted FROM:TO in seconds, such as 0.41:0.44", word);
+            "timeline",
+            "--zoom is '%s', wanted end, steady or FROM:TO in seconds, such as 0.41:0.44",
+            word);
     int exit_code = EXIT_BUG;
     const struct step *step = run_options_simulate("timeline", options, arena, &exit_code);
     if (!step)
         return exit_code;
-    if (zoom.to_s > step->step_s || (*word && zoom.to_s - zoom.from_s < ZOOM_LEAST_S))
+    if (zoom.kind == ZOOM_WINDOW &&
+        (zoom.to_s > step->step_s || zoom.to_s - zoom.from_s < ZOOM_LEAST_S))
         return command_usage(
             "timeline",
             "--zoom is '%s', wanted a microsecond or more within the %.6f s of "
             "the step",
             word, step->step_s);
+    if (command_format(options) == OUTPUT_PFTRACE)
+        return write_perfetto(step, options, arena);
     if (command_format(options) != OUTPUT_JSON)
         return draw(step, zoom, options, arena);
     struct text out = text_new(arena);
@@ -65,20 +107,26 @@ run(const struct options *options, struct arena *arena)
 
 static const struct option_spec OPTIONS[] = {
     RUN_OPTIONS,
-    {"zoom", 0, OPTION_TEXT, "FROM:TO", "seconds to enlarge (default: the end of the step)"},
-    {"json", 0, OPTION_FLAG, NULL, "the trace, on standard output without -o"},
-    {"output", 'o', OPTION_TEXT, "FILE", "picture (.svg .png .pdf) or trace (.json)"},
+    {"zoom", 0, OPTION_TEXT, "WINDOW",
+     "what to enlarge: end, steady (two microbatches in the middle), FROM:TO in seconds"},
+    PICTURE_OPTIONS,
+    {"json", 0, OPTION_FLAG, NULL, "the Chrome trace, on standard output without -o"},
+    {"output", 'o', OPTION_TEXT, "FILE",
+     "picture (.svg .png .pdf), Chrome trace of one rank (.json), Perfetto trace of all that "
+     "are "
+     "simulated (.pftrace)"},
 };
 
 const struct command command_timeline = {
     .name = "timeline",
-    .summary = "draw one training step, or write it as a Chrome trace",
+    .summary = "draw one training step, or write it as a trace for Perfetto",
     .synopsis = "[RUN.json] -o FILE | --json",
     .example = "stepcast timeline configs/runs/zaya1-base-4k-1024.json -o step.svg",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .word_minimum = 0,
     .word_maximum = 1,
-    .formats = 1u << OUTPUT_JSON | 1u << OUTPUT_SVG | 1u << OUTPUT_PDF | 1u << OUTPUT_PNG,
+    .formats = 1u << OUTPUT_JSON | 1u << OUTPUT_SVG | 1u << OUTPUT_PDF | 1u << OUTPUT_PNG |
+               1u << OUTPUT_PFTRACE,
     .run = run,
 };

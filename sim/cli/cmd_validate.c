@@ -8,9 +8,12 @@
 
 #include "hw/cluster.h"
 #include "hw/device.h"
+#include "plots/chart_csv.h"
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
 #include "sim/cli/measured_steps.h"
+#include "sim/cli/picture.h"
+#include "validate/baseline.h"
 #include "validate/junit.h"
 #include "validate/measured_list.h"
 
@@ -79,13 +82,22 @@ compare_steps(struct validate_outcome *outcome, struct arena *arena, struct erro
 }
 
 static bool
+compare_host(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
+{
+    if (!host_steps_take(outcome->host, &outcome->steps, arena, errors))
+        return false;
+    host_steps_compare(&outcome->steps, &outcome->comparison, arena);
+    return true;
+}
+
+static bool
 make_table(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
 {
     const struct suite_table *asked = outcome->asked;
     struct comparison *comparison = &outcome->comparison;
-    bool is_compared = asked->holds_steps ? compare_steps(outcome, arena, errors)
-                                          : compare_prices(outcome, arena, errors);
-    if (!is_compared)
+    bool (*compare)(struct validate_outcome *, struct arena *, struct error_list *) =
+        asked->holds_steps ? compare_steps : compare_prices;
+    if (!(outcome->host ? compare_host : compare)(outcome, arena, errors))
         return false;
     outcome->table = error_table_new(comparison->samples, comparison->count, arena);
     return tolerance_check(&asked->tolerances, &outcome->table, &outcome->verdicts, arena,
@@ -98,6 +110,8 @@ print_outcome(const struct validate_outcome *outcome, struct arena *arena, struc
     const char *heading = arena_format(
         arena, "%s (fit and held-out: as a row says, else by its shape and seed %lld)",
         validate_title(outcome->asked), (long long)outcome->asked->seed);
+    if (outcome->host)
+        host_steps_print(&outcome->steps, out);
     error_table_print(&outcome->table, heading, out);
     tolerance_print(&outcome->verdicts, out);
 }
@@ -115,8 +129,17 @@ print_outcomes(const struct validate_outcome *outcomes, size_t count, struct are
 static void
 print_summaries(const struct validate_outcome *outcomes, size_t count, struct text *out)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (outcomes[i].host)
+            host_steps_print(&outcomes[i].steps, out);
         error_table_print_summary(&outcomes[i].table, outcomes[i].asked->title, out);
+    }
+}
+
+static bool
+all_limits_hold(const struct validate_outcome *outcome)
+{
+    return outcome->verdicts.all_hold && (!outcome->host || outcome->steps.keeps_order);
 }
 
 static void
@@ -139,12 +162,23 @@ write_outcome(const struct validate_outcome *outcome, struct json_writer *writer
     error_table_write(&outcome->table, writer);
     json_write_key(writer, "limits");
     tolerance_write(&outcome->verdicts, writer);
-    json_write_bool_at(writer, "all_limits_hold", outcome->verdicts.all_hold);
+    json_write_bool_at(writer, "all_limits_hold", all_limits_hold(outcome));
+    if (outcome->host) {
+        json_write_key(writer, "steps");
+        host_steps_write(&outcome->steps, writer);
+    }
     json_write_end_object(writer);
 }
 
+/* Of --against; no path without it. */
+struct against {
+    const char *path;
+    struct baseline_growths growths;
+};
+
 static void
-write_outcomes(const struct validate_outcome *outcomes, size_t count, struct text *out)
+write_outcomes(const struct validate_outcome *outcomes, size_t count,
+               const struct against *against, struct text *out)
 {
     struct json_writer writer = json_writer_new(out, true);
     json_write_begin_object(&writer);
@@ -153,6 +187,11 @@ write_outcomes(const struct validate_outcome *outcomes, size_t count, struct tex
     for (size_t i = 0; i < count; i++)
         write_outcome(&outcomes[i], &writer);
     json_write_end_array(&writer);
+    if (*against->path) {
+        json_write_string_at(&writer, "against", against->path);
+        json_write_key(&writer, "grown");
+        baseline_write(&against->growths, &writer);
+    }
     json_write_end_object(&writer);
     text_format(out, "\n");
 }
@@ -167,37 +206,42 @@ write_junit(const struct validate_outcome *outcomes, size_t count, struct text *
     junit_write(suites, count, out);
 }
 
-static bool
-draw_outcomes(const struct validate_outcome *outcomes, size_t count, const char *path,
-              struct text *out)
+static int
+draw_outcomes(const struct options *options, const struct validate_outcome *outcomes,
+              size_t count, struct arena *arena)
 {
-    struct error_list errors = {0};
-    struct canvas *canvas = canvas_new(out->arena, STYLE_FONTS);
-    ratio_chart_draw(validate_picture(outcomes, count, out->arena), &STYLE_PAGE_WEB, canvas);
-    bool is_drawn = canvas_write(canvas, path, out, &errors);
-    canvas_free(canvas);
-    if (!is_drawn)
-        command_report(&errors);
-    return is_drawn;
+    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+    struct text data = text_new(arena);
+    const struct ratio_chart *chart = validate_picture(outcomes, count, arena);
+    ratio_chart_draw(chart, picture_page(options), canvas);
+    ratio_chart_csv(chart, &data);
+    return picture_output(options, canvas, &data);
 }
 
-/* The answer in the format that was asked for; false when it cannot be drawn, which was said. */
-static bool
-format_answer(const struct options *options, const struct validate_outcome *outcomes,
-              size_t count, struct text *out)
+/* The answer in the format that was asked for. */
+static int
+write_answer(const struct options *options, const struct validate_outcome *outcomes,
+             size_t count, const struct against *against, struct arena *arena)
 {
     enum output_format format = command_format(options);
+    struct text out = text_new(arena), growths = text_new(arena);
+    if (*against->path)
+        baseline_print(&against->growths, against->path, &growths);
+    if (format != OUTPUT_TEXT && format != OUTPUT_JSON && *against->path)
+        fprintf(stderr, "%s", growths.bytes);
+    if (command_draws(format))
+        return draw_outcomes(options, outcomes, count, arena);
     if (format == OUTPUT_JSON)
-        write_outcomes(outcomes, count, out);
+        write_outcomes(outcomes, count, against, &out);
     else if (format == OUTPUT_XML)
-        write_junit(outcomes, count, out);
-    else if (command_draws(format))
-        return draw_outcomes(outcomes, count, options_text(options, "output"), out);
+        write_junit(outcomes, count, &out);
     else if (options_flag(options, "summary"))
-        print_summaries(outcomes, count, out);
+        print_summaries(outcomes, count, &out);
     else
-        print_outcomes(outcomes, count, out->arena, out);
-    return true;
+        print_outcomes(outcomes, count, arena, &out);
+    if (format == OUTPUT_TEXT && *against->path)
+        text_format(&out, "%s", growths.bytes);
+    return command_output(options, &out);
 }
 
 /* --junit FILE, beside whatever else is written. */
@@ -214,22 +258,60 @@ write_junit_beside(const struct options *options, const struct validate_outcome 
     return text_write_file(&xml, path, &errors) ? EXIT_DONE : command_report(&errors);
 }
 
+static bool
+parse_growth(const char *text, double *allowed_fraction)
+{
+    const double shown_fraction = 5e-5; /* half of the last digit that is printed */
+    char *end;
+    *allowed_fraction = *text ? strtod(text, &end) / 100 : shown_fraction;
+    return *text == '\0' || (end != text && strcmp(end, "%") == 0 && *allowed_fraction >= 0 &&
+                             *allowed_fraction <= 1);
+}
+
+/* What has grown since --against's answer was saved; EXIT_DONE when that is known. */
 static int
-answer(const struct options *options, const struct suite *suite, struct arena *arena)
+compare_with_baseline(const struct options *options, const struct validate_outcome *outcomes,
+                      size_t count, struct against *against, struct arena *arena)
 {
     struct error_list errors = {0};
+    struct baseline *baseline = arena_alloc(arena, 1, sizeof *baseline);
+    double allowed_fraction = 0;
+    (void)parse_growth(options_text(options, "growth"), &allowed_fraction);
+    against->path = options_text(options, "against");
+    if (*against->path == '\0')
+        return EXIT_DONE;
+    const struct json *object = json_read_file(arena, against->path, &errors);
+    bool is_read = object && baseline_read(baseline, object, arena, &errors);
+    for (size_t i = 0; is_read && i < count; i++)
+        baseline_compare(baseline, outcomes[i].asked->title, &outcomes[i].table,
+                         allowed_fraction, &against->growths, arena);
+    if (is_read && against->growths.compared_count > 0)
+        return EXIT_DONE;
+    if (is_read)
+        error_add(&errors, ERROR_INPUT, against->path, "no table of it was made now");
+    return command_report(&errors);
+}
+
+static int
+answer(const struct options *options, const struct suite *suite,
+       const struct host_steps_question *host, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct against against = {.path = ""};
     struct validate_outcome *outcomes = arena_alloc(arena, suite->count, sizeof *outcomes);
     bool all_hold = true;
     for (size_t i = 0; i < suite->count; i++) {
         outcomes[i].asked = &suite->tables[i];
+        outcomes[i].host = host;
         if (!make_table(&outcomes[i], arena, &errors))
             return command_report(&errors);
-        all_hold = all_hold && outcomes[i].verdicts.all_hold;
+        all_hold = all_hold && all_limits_hold(&outcomes[i]);
     }
-    struct text out = text_new(arena);
-    if (!format_answer(options, outcomes, suite->count, &out))
-        return EXIT_IO;
-    int status = command_output(options, &out);
+    int status = compare_with_baseline(options, outcomes, suite->count, &against, arena);
+    if (status != EXIT_DONE)
+        return status;
+    all_hold = all_hold && against.growths.count == 0;
+    status = write_answer(options, outcomes, suite->count, &against, arena);
     if (status == EXIT_DONE)
         status = write_junit_beside(options, outcomes, suite->count, arena);
     return status == EXIT_DONE && !all_hold ? EXIT_CHECK_FAILED : status;
@@ -268,7 +350,7 @@ run_suite(const struct options *options, struct arena *arena)
     const struct json *object = json_read_file(arena, options_text(options, "suite"), &errors);
     if (object == NULL || !suite_read(&suite, object, arena, &errors))
         return command_report(&errors);
-    return answer(options, &suite, arena);
+    return answer(options, &suite, NULL, arena);
 }
 
 /* The lists, as the table of the command line wants them. */
@@ -283,16 +365,19 @@ take_lists(const struct options *options, struct suite_table *table, struct aren
 }
 
 static int
-run_table(const struct options *options, struct arena *arena)
+run_table(const struct options *options, const struct host_steps_question *host,
+          struct arena *arena)
 {
     struct error_list errors = {0};
     struct suite_table table = suite_table_new();
     take_lists(options, &table, arena);
     table.device = options_text(options, "device");
     table.cluster = options_text(options, "cluster");
-    if (table.list_count == 0)
-        return command_usage("validate",
-                             "no measured list: give --measured LIST or --suite FILE");
+    if (table.list_count == 0 && !host)
+        return command_usage("validate", "no measured list: give --measured LIST, --suite FILE "
+                                         "or --host");
+    if (table.list_count > 0 && host)
+        return command_usage("validate", "--host measures, --measured brings times: not both");
     if (*table.device == '\0' && *table.cluster == '\0')
         return command_usage("validate", "nothing to price by: give --device or --cluster");
     if (!parse_edges(options_text(options, "edges"), &table))
@@ -307,15 +392,57 @@ run_table(const struct options *options, struct arena *arena)
                         &errors);
     if (errors.count > 0)
         return command_usage("validate", "%s: %s", errors.items[0].where, errors.items[0].what);
-    return answer(options, &(struct suite){.tables = &table, .count = 1}, arena);
+    if (host)
+        table.title = "steps on this machine";
+    return answer(options, &(struct suite){.tables = &table, .count = 1}, host, arena);
+}
+
+static bool
+parse_real(const char *text, double least, double most, double *value)
+{
+    char *end;
+    if (*text == '\0')
+        return true;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= least && *value <= most;
+}
+
+static int
+run_host(const struct options *options, struct arena *arena)
+{
+    struct host_steps_question host = {
+        .list_path = options_text(options, "steps"),
+        .cluster_path = options_text(options, "cluster"),
+        .device_path = options_text(options, "device"),
+        .measure_program = options_text(options, "measure"),
+        .budget_s = 2,
+        .order_least = -1,
+    };
+    if (*host.list_path == '\0')
+        host.list_path = "validate/host_steps.jsonl";
+    if (!parse_real(options_text(options, "budget-s"), 0.01, 1e4, &host.budget_s))
+        return command_usage("validate", "--budget-s %s: wanted seconds, 0.01 to 10000",
+                             options_text(options, "budget-s"));
+    if (!parse_real(options_text(options, "order"), -1, 1, &host.order_least))
+        return command_usage("validate", "--order %s: wanted Kendall's tau, -1 to 1",
+                             options_text(options, "order"));
+    return run_table(options, &host, arena);
 }
 
 static int
 run(const struct options *options, struct arena *arena)
 {
+    double allowed_fraction;
+    if (!parse_growth(options_text(options, "growth"), &allowed_fraction))
+        return command_usage("validate", "--growth %s: wanted points of error, such as 0.5%%",
+                             options_text(options, "growth"));
+    if (*options_text(options, "growth") && *options_text(options, "against") == '\0')
+        return command_usage("validate", "--growth is of --against");
     if (*options_text(options, "suite") == '\0')
-        return run_table(options, arena);
-    const char *const apart[] = {"measured", "device", "cluster", "edges", "seed", "tolerance"};
+        return options_flag(options, "host") ? run_host(options, arena)
+                                             : run_table(options, NULL, arena);
+    const char *const apart[] = {"measured", "device", "cluster", "edges",
+                                 "seed",     "steps",  "measure", "tolerance"};
     for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
         if (options_text_count(options, apart[i]) > 0)
             return command_usage("validate", "--suite says it all: --%s cannot stand beside it",
@@ -328,12 +455,21 @@ static const struct option_spec option_specs[] = {
     {"cluster", 0, OPTION_TEXT, "FILE", "the cluster that prices collectives"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured kernels or collectives (JSONL)"},
     {"suite", 0, OPTION_TEXT, "FILE", "tables and limits from a file instead"},
+    {"host", 0, OPTION_FLAG, NULL, "run training steps on this machine now, and predict them"},
+    {"steps", 0, OPTION_TEXT, "LIST", "with --host: which, default validate/host_steps.jsonl"},
+    {"budget-s", 0, OPTION_TEXT, "S",
+     "with --host: seconds for each step's repeats, default 2"},
+    {"order", 0, OPTION_TEXT, "TAU", "with --host: least rank correlation of the steps' times"},
+    {"measure", 0, OPTION_TEXT, "PROGRAM", "with --host: default the measure beside stepcast"},
     {"tolerance", 0, OPTION_TEXTS, "KIND[/DTYPE[/SIZE]]=LIMIT",
      "most that a held-out MAPE may be"},
     {"edges", 0, OPTION_TEXT, "S,S", "size classes, default 10e-6,100e-6"},
     {"seed", 0, OPTION_TEXT, "N", "of the split into fit and held-out shapes, default 1"},
+    {"against", 0, OPTION_TEXT, "FILE", "a saved --json answer: fail where an error has grown"},
+    {"growth", 0, OPTION_TEXT, "P%", "with --against: points that it may grow, default none"},
     {"summary", 0, OPTION_FLAG, NULL, "held-out rows over all sizes only"},
     {"junit", 0, OPTION_TEXT, "FILE", "write JUnit XML there as well, a case a group"},
+    PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the tables as JSON"},
     {"output", 'o', OPTION_TEXT, "FILE", "there instead; .json .xml (JUnit) .svg .png .pdf"},
 };
@@ -342,7 +478,8 @@ const struct command command_validate = {
     .name = "validate",
     .summary = "hold predictions against measured times",
     .synopsis =
-        "--device FILE --measured LIST... | --cluster FILE --measured LIST... | --suite FILE",
+        "--device FILE --measured LIST... | --cluster FILE --measured LIST... | --suite FILE | "
+        "--host --device FILE",
     .example = "stepcast validate --device configs/devices/h200.json "
                "--measured validate/reference/h200/kernels.jsonl --tolerance gemm=8%",
     .options = option_specs,

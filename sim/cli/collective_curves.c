@@ -164,6 +164,8 @@ collective_curves_read(struct collective_curves *curves, const char *word,
         return command_usage(COMMAND, "--dtype %.60s, wanted like fp32 or bf16", dtype);
     asked.kind = (enum collective_kind)kind;
     asked.dtype = (enum dtype)type;
+    if (*options_text(options, "algorithm"))
+        asked.algorithm = options_text(options, "algorithm");
     if (!read_sizes(*sizes ? sizes : "1K:16G", curves))
         return command_usage(COMMAND, "--bytes %.60s, wanted like 1K:16G or 8M", sizes);
     if (*ranks && !read_ranks(ranks, &asked, arena))

@@ -78,8 +78,8 @@ command_print(const struct text *text)
 enum output_format
 command_format(const struct options *options)
 {
-    static const char *const endings[OUTPUT_FORMAT_COUNT] = {"",     ".json", ".csv", ".svg",
-                                                             ".pdf", ".png",  ".xml"};
+    static const char *const endings[OUTPUT_FORMAT_COUNT] = {
+        "", ".json", ".csv", ".svg", ".pdf", ".png", ".xml", ".html", ".pftrace"};
     if (options_flag(options, "json"))
         return OUTPUT_JSON;
     const char *ending = strrchr(options_text_of_letter(options, 'o'), '.');

@@ -28,6 +28,8 @@ enum output_format {
     OUTPUT_PDF,
     OUTPUT_PNG,
     OUTPUT_XML, /* JUnit's */
+    OUTPUT_HTML,
+    OUTPUT_PFTRACE, /* Perfetto's */
     OUTPUT_FORMAT_COUNT
 };
 

@@ -1,6 +1,7 @@
 /* Do the terms of a comparison add up, and does the picture show what the steps are? */
 #include "sim/cli/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <check.h>
@@ -23,7 +24,8 @@ add(const char *name, const char *setting)
     ck_assert_ptr_nonnull(run);
     const struct step *step = step_simulate(run, RANKS_FOLDED, arena, &errors);
     ck_assert_ptr_nonnull(step);
-    comparison.items[comparison.count++] = (struct compared){name, step};
+    comparison.items[comparison.count++] =
+        (struct compared){.name = name, .step = step, .capacity_bytes = step->memory.capacity};
 }
 
 static void
@@ -55,24 +57,31 @@ START_TEST(differences_add_up_to_the_picosecond)
 }
 END_TEST
 
-/* Bars of one scale: the area of what computes goes with its time. */
+/* Each bar's pieces are the step, to the picosecond; the shortest stands first. */
 START_TEST(bars_are_as_long_as_what_they_stand_for)
 {
-    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    double seconds_s = 0, longest_s = 0;
-    comparison_draw(&comparison, &STYLE_PAGE_WEB, canvas);
-    for (size_t i = 0; i < comparison.count; i++) {
-        const struct step *step = comparison.items[i].step;
-        seconds_s += 1e-12 * (double)step_group_ps(step, GROUP_COMPUTE);
-        longest_s = step->step_s > longest_s ? step->step_s : longest_s;
+    const struct bar_chart *chart = comparison_chart(&comparison, arena);
+    double before_s = 0;
+    ck_assert_uint_eq(chart->row_count, comparison.count);
+    for (size_t i = 0; i < chart->row_count; i++) {
+        double sum_s = bar_chart_sum(chart, &chart->rows[i]);
+        bool is_found = false;
+        for (size_t k = 0; k < comparison.count; k++)
+            is_found = is_found || fabs(comparison.items[k].step->step_s - sum_s) < 1e-12;
+        ck_assert(is_found && sum_s >= before_s);
+        before_s = sum_s;
     }
-    const double bar_pt = 26, swatch_pt2 = 8 * 8;
-    double width_pt = STYLE_PAGE_WEB.width_pt - 2 * 18 - 70;
-    double wanted_pt2 = swatch_pt2 + bar_pt * width_pt * seconds_s / longest_s;
-    double found_pt2 = canvas_filled_area_pt2(canvas, style_colour(STYLE_FORWARD));
-    ck_assert_msg(found_pt2 > 0.999 * wanted_pt2 && found_pt2 < 1.001 * wanted_pt2,
-                  "%g, not %g", found_pt2, wanted_pt2);
-    canvas_free(canvas);
+}
+END_TEST
+
+/* A plan that does not fit follows those that do, longer or shorter. */
+START_TEST(what_cannot_be_run_stands_last)
+{
+    comparison.items[1].reason = "does not fit";
+    const struct bar_chart *chart = comparison_chart(&comparison, arena);
+    ck_assert_str_eq(chart->rows[2].name, comparison.items[1].name);
+    ck_assert_str_eq(chart->rows[2].reason, "does not fit");
+    ck_assert_ptr_null(chart->rows[1].reason);
 }
 END_TEST
 
@@ -83,6 +92,7 @@ compare_suite(void)
     TCase *facts = tcase_create("facts");
     tcase_add_checked_fixture(facts, setup, teardown);
     tcase_add_test(facts, differences_add_up_to_the_picosecond);
+    tcase_add_test(facts, what_cannot_be_run_stands_last);
     tcase_add_test(facts, bars_are_as_long_as_what_they_stand_for);
     suite_add_tcase(suite, facts);
     return suite;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/spelling.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/version.h"
 
 enum { CANDIDATES_MAX = 64 };
@@ -121,8 +122,8 @@ print_version(struct arena *arena)
 static int
 fail_format(const struct command *command, struct arena *arena)
 {
-    static const char *const names[OUTPUT_FORMAT_COUNT] = {"text", ".json", ".csv", ".svg",
-                                                           ".pdf", ".png",  ".xml"};
+    static const char *const names[OUTPUT_FORMAT_COUNT] = {
+        "text", ".json", ".csv", ".svg", ".pdf", ".png", ".xml", ".html", ".pftrace"};
     struct text list = text_new(arena);
     for (unsigned format = 0; format < OUTPUT_FORMAT_COUNT; format++)
         if (command->formats & 1u << format)
@@ -140,7 +141,8 @@ run_command(const struct command *command, struct arguments arguments, struct ar
         return command_usage(command->name, "%s", fault);
     if (!(command->formats & 1u << command_format(options)))
         return fail_format(command, arena);
-    return command->run(options, arena);
+    int code = picture_check(command, options);
+    return code == EXIT_DONE ? command->run(options, arena) : code;
 }
 
 static bool

@@ -9,8 +9,11 @@
     EACH(command_sweep)                                                                        \
     EACH(command_compare)                                                                      \
     EACH(command_search)                                                                       \
+    EACH(command_merge)                                                                        \
+    EACH(command_diff)                                                                         \
     EACH(command_explain)                                                                      \
     EACH(command_memory)                                                                       \
+    EACH(command_report_page)                                                                  \
     EACH(command_inference)                                                                    \
     EACH(command_model_show)                                                                   \
     EACH(command_kernel)                                                                       \

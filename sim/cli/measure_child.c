@@ -1,5 +1,6 @@
 /* A child process between two files: the list to its standard input, times from its output. Files,
- * not pipes, so that neither waits for the other. */
+ * not pipes, so that neither waits for the other. Several processes read the list themselves, to
+ * go on behind a line in which one was lost. */
 #include "sim/cli/measure_child.h"
 
 #include <errno.h>
@@ -10,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, OUTPUT_BYTES_MAX = 64 * 1024 * 1024, NOT_STARTED = 127 };
+enum { PATH_BYTES = 4096, OUTPUT_BYTES_MAX = 64 * 1024 * 1024 };
+enum { WORDS_MAX = 16 };
+enum { NOT_ALL = 1, INFEASIBLE = 4, NOT_STARTED = 127 }; /* codes that a child ends with */
 
 /* "/somewhere/build/measure", beside /somewhere/build/stepcast. */
 static const char *
@@ -48,21 +51,43 @@ become(char *const *words, const struct files *files)
     _exit(NOT_STARTED);
 }
 
-/* 1: some lines were not measured, which the caller sees by their absence. */
-static bool
-check_status(int status, const char *program, struct error_list *errors)
+/* The last line of the child's talk, without the program's name; "" when it said nothing. */
+static const char *
+last_words(const char *log_path, struct arena *arena)
 {
-    if (WIFEXITED(status) && WEXITSTATUS(status) <= 1)
+    static const char name[] = "measure: ";
+    struct text log = text_new(arena);
+    struct error_list ignored = {0};
+    if (!text_read_file(&log, log_path, OUTPUT_BYTES_MAX, &ignored) || log.length < 2)
+        return "";
+    const char *end = log.bytes + log.length - 1, *start = end - 1;
+    while (start > log.bytes && start[-1] != '\n')
+        start--;
+    if (strncmp(start, name, sizeof name - 1) != 0)
+        return "";
+    start += sizeof name - 1;
+    return arena_format(arena, "%.*s", (int)(end - start), start);
+}
+
+/* NOT_ALL: some lines were not measured, which the caller sees by their absence. */
+static bool
+check_status(int status, const char *program, const char *words, struct error_list *errors)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) <= NOT_ALL)
         return true;
     if (WIFSIGNALED(status))
         return error_add(errors, ERROR_IO, program, "stopped by signal %d", WTERMSIG(status));
     if (WEXITSTATUS(status) == NOT_STARTED)
         return error_add(errors, ERROR_IO, program, "does not start; `make` builds it");
-    return error_add(errors, ERROR_IO, program, "ended with code %d", WEXITSTATUS(status));
+    enum error_kind kind = WEXITSTATUS(status) == INFEASIBLE ? ERROR_INFEASIBLE : ERROR_IO;
+    if (*words)
+        return error_add(errors, kind, "", "%s", words);
+    return error_add(errors, kind, program, "ended with code %d", WEXITSTATUS(status));
 }
 
 static bool
-run_words(char *const *words, const struct files *files, struct error_list *errors)
+run_words(char *const *words, const struct files *files, struct arena *arena,
+          struct error_list *errors)
 {
     int status = 0;
     pid_t child = fork();
@@ -73,7 +98,20 @@ run_words(char *const *words, const struct files *files, struct error_list *erro
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return error_add(errors, ERROR_IO, words[0], "%s", strerror(errno));
-    return check_status(status, words[0], errors);
+    return check_status(status, words[0], last_words(files->log, arena), errors);
+}
+
+/* An option and its value, where there is one. */
+static void
+add_option(char **words, const char *option, const char *value, struct arena *arena)
+{
+    int count = 0;
+    while (words[count] != NULL)
+        count++;
+    if (*value == '\0')
+        return;
+    words[count] = arena_format(arena, "%s", option);
+    words[count + 1] = arena_format(arena, "%s", value);
 }
 
 bool
@@ -85,15 +123,20 @@ measure_child_run(const struct measure_child *child, const struct text *list,
     struct files files = {.list = arena_format(arena, "%s.list", child->log_path),
                           .answers = arena_format(arena, "%s.answers", child->log_path),
                           .log = child->log_path};
-    char *const words[] = {arena_format(arena, "%s", program),
-                           arena_format(arena, "--seconds"),
-                           arena_format(arena, "%g", child->seconds),
-                           arena_format(arena, "--cache-bytes"),
-                           arena_format(arena, "%.0f", child->cold_bytes),
-                           arena_format(arena, "-"),
-                           NULL};
+    char *words[WORDS_MAX] = {arena_format(arena, "%s", program)};
+    const char *cold =
+        child->cold_bytes > 0 ? arena_format(arena, "%.0f", child->cold_bytes) : "";
+    const char *repeats = child->repeats > 0 ? arena_format(arena, "%d", child->repeats) : "";
+    add_option(words, "--seconds", arena_format(arena, "%g", child->seconds), arena);
+    add_option(words, "--cache-bytes", cold, arena);
+    add_option(words, "--repeats", repeats, arena);
+    add_option(words, "--backend", child->backend, arena);
+    add_option(words, "--library-path", child->library_path, arena);
+    add_option(words, "--ranks",
+               child->ranks > 0 ? arena_format(arena, "%d", child->ranks) : "", arena);
+    add_option(words, "--list", child->ranks > 0 ? files.list : "-", arena);
     bool is_right = text_write_file(list, files.list, errors) &&
-                    run_words(words, &files, errors) &&
+                    run_words(words, &files, arena, errors) &&
                     text_read_file(measured, files.answers, OUTPUT_BYTES_MAX, errors);
     (void)unlink(files.list);
     (void)unlink(files.answers);

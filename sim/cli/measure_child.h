@@ -7,14 +7,18 @@
 #include "sim/base/text.h"
 
 struct measure_child {
-    const char *program;  /* its path; "": the measure that lies beside this program */
-    double seconds;       /* for the repeats of one kernel */
-    double cold_bytes;    /* through which operands rotate */
-    const char *log_path; /* where its talk goes; gone again when all went well */
+    const char *program; /* its path; "": the measure that lies beside this program */
+    double seconds;      /* for the repeats of one kernel */
+    int repeats;         /* of one kernel at most; 0: the program knows */
+    double cold_bytes;   /* through which operands rotate; 0: the program knows */
+    int ranks;           /* processes that measure together, by mpirun; 0: one alone */
+    const char *backend, *library_path; /* "" as the program has it */
+    const char *log_path;               /* where its talk goes; gone again when all went well */
 };
 
-/* The list's lines come back with times, those that it could not measure are left out. False
- * after adding ERROR_IO when it does not run or was stopped; the child has ended in any case. */
+/* The list's lines come back with times, those that it could not measure are left out. False after
+ * adding ERROR_IO, or ERROR_INFEASIBLE where there is no GPU, with the child's own words if it had
+ * any; it has ended in any case. */
 bool measure_child_run(const struct measure_child *child, const struct text *list,
                        struct text *measured, struct error_list *errors);
 

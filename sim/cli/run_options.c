@@ -117,3 +117,19 @@ run_options_simulate(const char *command, const struct options *options, struct 
         *exit_code = command_report(&errors);
     return step;
 }
+
+int
+run_options_store(const char *command, const struct options *options, int threads,
+                  struct store **store, struct arena *arena)
+{
+    const char *path = options_text(options, "store"),
+               *output = options_text(options, "output");
+    struct error_list errors = {0};
+    if (!*path)
+        return EXIT_DONE;
+    if (strcmp(path, output) == 0 || is_same_file(path, output))
+        return command_usage(command, "-o would overwrite %s, which --store keeps", path);
+    *store =
+        store_open(&(struct store_request){.path = path, .threads = threads}, arena, &errors);
+    return *store ? EXIT_DONE : command_report(&errors);
+}

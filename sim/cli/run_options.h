@@ -4,6 +4,7 @@
 
 #include "models/step.h"
 #include "sim/cli/command.h"
+#include "sim/cli/store.h"
 
 /* Rows for a command's table of options; a run file is its one word. */
 #define RUN_FILE_OPTIONS                                                                       \
@@ -37,5 +38,10 @@ const struct run *run_options_read_file(const char *command, const struct option
 /* The same, simulated. */
 const struct step *run_options_simulate(const char *command, const struct options *options,
                                         struct arena *arena, int *exit_code);
+
+/* Opens what --store names, which must be another file than -o; *store stays NULL without it. An
+ * exit_code, after saying why not. */
+int run_options_store(const char *command, const struct options *options, int threads,
+                      struct store **store, struct arena *arena);
 
 #endif

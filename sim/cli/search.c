@@ -5,37 +5,20 @@
  * block is always as large, so that what is simulated does not depend on how many threads do it. */
 #include "sim/cli/search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/bound.h"
-#include "models/step.h"
-#include "sim/cli/parallel.h"
+#include "sim/cli/search_answers.h"
 
-enum {
-    BLOCK_PLANS = 32,
-    KEYS_MAX = 8, /* recomputations x orders: what differs within a group */
-};
-
-/* The run with another plan. Each has a copy of the plan's file: looking things up marks them. */
-static const struct run *
-make_run(const struct search *search, const struct plan_point *point, struct arena *arena,
-         struct error_list *errors)
-{
-    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
-    struct run *run = arena_copy(arena, search->space.base, sizeof *run);
-    *plan = plan_space_plan(&search->space, point);
-    run->inputs.workload.plan = plan;
-    run->plan_object = json_read_again(arena, search->space.base->plan_object, errors);
-    return run->plan_object ? run : NULL;
-}
+enum { BLOCK_PLANS = 32 };
 
 /* Plans one behind the other that agree in all degrees and the microbatch. */
 struct groups {
     struct search *search;
     size_t *starts; /* of each, and the end of the last */
-    size_t count;
+    size_t count, bound_count;
 };
 
 static bool
@@ -56,52 +39,33 @@ make_groups(struct search *search)
     return groups;
 }
 
-struct known_blocks {
-    struct bound_key keys[KEYS_MAX];
-    struct bound_blocks blocks[KEYS_MAX];
-    bool has_price[KEYS_MAX];
-    int count;
-};
-
-/* Index of the plan's blocks, priced if they are not known. */
-static int
-find_blocks(struct known_blocks *known, const struct step_inputs *inputs, struct arena *arena)
-{
-    struct bound_key key = bound_key_of(inputs->workload.plan);
-    int i = 0;
-    while (i < known->count && !bound_key_equals(&known->keys[i], &key))
-        i++;
-    if (i < known->count)
-        return i;
-    struct error_list errors = {0};
-    i = known->count < KEYS_MAX ? known->count++ : KEYS_MAX - 1;
-    known->keys[i] = key;
-    known->has_price[i] = bound_price(inputs, &known->blocks[i], arena, &errors);
-    return i;
-}
-
-static void
-bound_group(void *context, size_t index, int thread)
+static bool
+ask_bounds(void *context, size_t index, int thread, struct text *question)
 {
     const struct groups *groups = context;
-    const struct search *search = groups->search;
+    size_t first = groups->starts[index];
     (void)thread;
-    if (search->is_stopped && search->is_stopped())
-        return;
-    struct arena *arena = arena_new_beside(search->arena);
-    struct known_blocks *known = arena_alloc(arena, 1, sizeof *known);
-    for (size_t i = groups->starts[index]; i < groups->starts[index + 1]; i++) {
-        struct search_plan *out = &search->plans[i];
-        struct plan plan = plan_space_plan(&search->space, &out->point);
-        struct step_inputs inputs = search->space.base->inputs;
-        inputs.workload.plan = &plan;
-        int place = find_blocks(known, &inputs, arena);
-        if (known->has_price[place])
-            out->bound_s = bound_step_s(&inputs, &known->blocks[place]);
-        else
-            out->status = SEARCH_NO_PRICE;
+    search_append_points(question, &groups->search->plans[first],
+                         groups->starts[index + 1] - first);
+    return true;
+}
+
+static bool
+take_bounds(void *context, size_t index, const struct text *answer)
+{
+    struct groups *groups = context;
+    struct search_plan *plans = &groups->search->plans[groups->starts[index]];
+    size_t count = groups->starts[index + 1] - groups->starts[index];
+    for (size_t i = 0; i < count; i++) {
+        struct bound_answer in;
+        memcpy(&in, answer->bytes + i * sizeof in, sizeof in);
+        plans[i].bound_s = in.bound_s;
+        plans[i].status = in.has_price ? SEARCH_UNSEEN : SEARCH_NO_PRICE;
     }
-    arena_free(arena);
+    groups->bound_count += count;
+    if (groups->search->progress)
+        progress_show(groups->search->progress, groups->bound_count, 0);
+    return true;
 }
 
 /* Equal bounds stay in the order of the list, which is that of their values. */
@@ -117,69 +81,190 @@ compare_bounds(const void *a, const void *b)
     return 0;
 }
 
+/* Of a slice, only its own plans stay. */
 static void
-make_plans(struct search *search)
+keep_slice(struct search *search)
+{
+    search->plan_count = slice_points(&search->slice, search->list.count);
+    for (size_t i = 0; i < search->plan_count; i++)
+        search->plans[i] = search->plans[slice_point(&search->slice, i)];
+}
+
+static void
+make_plans(struct search *search, struct crew *crew)
 {
     search->list = plan_space_list(&search->space, search->arena);
     search->plans = arena_alloc(search->arena, search->list.count + 1, sizeof *search->plans);
     for (size_t i = 0; i < search->list.count; i++)
         search->plans[i].point = search->list.points[i];
     struct groups groups = make_groups(search);
-    struct parallel_work work = {bound_group, &groups, groups.count};
-    parallel_run(&work, search->threads);
+    if (search->progress)
+        search->progress->total = search->list.count;
+    crew_run(crew, &(struct crew_work){.question = ASK_BOUNDS,
+                                       .count = groups.count,
+                                       .context = &groups,
+                                       .ask = ask_bounds,
+                                       .take = take_bounds});
     qsort(search->plans, search->list.count, sizeof *search->plans, compare_bounds);
+    keep_slice(search);
 }
 
 struct search_block {
     struct search *search;
     struct search_plan *plans;
     bool is_wanted[BLOCK_PLANS];
+    struct run_key keys[BLOCK_PLANS]; /* "" where there is none */
+    struct sweep_row rows[BLOCK_PLANS];
+    bool has_row[BLOCK_PLANS];
 };
 
-static void
-measure_memory(void *context, size_t index, int thread)
+static bool
+ask_memory(void *context, size_t index, int thread, struct text *question)
 {
     const struct search_block *block = context;
-    struct search_plan *out = &block->plans[index];
-    struct arena *arena = arena_new_beside(block->search->arena);
-    struct plan plan = plan_space_plan(&block->search->space, &out->point);
-    struct step_inputs inputs = block->search->space.base->inputs;
     (void)thread;
-    inputs.workload.plan = &plan;
-    if (out->status == SEARCH_UNSEEN) {
-        struct memory memory = memory_of(&inputs, arena);
-        out->memory_bytes = memory.peak;
-        if (memory.peak > memory.capacity)
-            out->status = SEARCH_NO_MEMORY;
-    }
-    arena_free(arena);
+    search_append_points(question, &block->plans[index], 1);
+    return block->plans[index].status == SEARCH_UNSEEN;
 }
 
-static void
-simulate(void *context, size_t index, int thread)
+static bool
+take_memory(void *context, size_t index, const struct text *answer)
 {
     const struct search_block *block = context;
-    struct search_plan *out = &block->plans[index];
+    struct memory_answer in;
+    if (!answer)
+        return true;
+    memcpy(&in, answer->bytes, sizeof in);
+    block->plans[index].memory_bytes = in.peak_bytes;
+    block->plans[index].status = in.fits ? SEARCH_UNSEEN : SEARCH_NO_MEMORY;
+    return true;
+}
+
+static bool
+recall(struct search_block *block, size_t index, int thread, struct run_key *key,
+       struct arena *arena)
+{
+    struct search *search = block->search;
+    struct search_plan *plan = &block->plans[index];
     struct error_list errors = {0};
-    (void)thread;
-    if (!block->is_wanted[index])
-        return;
-    struct arena *arena = arena_new_beside(block->search->arena);
-    const struct run *run = make_run(block->search, &out->point, arena, &errors);
-    const struct step *step = run ? step_simulate(run, RANKS_FOLDED, arena, &errors) : NULL;
-    out->status = step ? SEARCH_DONE : SEARCH_NO_PRICE;
-    if (step)
-        sweep_row_fill(&out->row, step);
-    arena_free(arena);
+    struct text nothing = text_new(arena);
+    struct run_settings settings = search_settings(search, &plan->point, arena);
+    const struct run *run = run_again(search->space.base, &settings, arena, &errors);
+    block->has_row[index] =
+        run && known_points_key(search->known, run, &settings, &nothing, key) &&
+        store_find(search->known->store, thread, key->digits, &block->rows[index]);
+    return block->has_row[index];
+}
+
+static bool
+ask_step(void *context, size_t index, int thread, struct text *question)
+{
+    struct search_block *block = context;
+    if (!block->is_wanted[index] ||
+        (block->search->known && block->search->known->store &&
+         recall(block, index, thread, &block->keys[index], question->arena)))
+        return false;
+    search_append_points(question, &block->plans[index], 1);
+    return true;
+}
+
+static bool
+keep(struct search_block *block, size_t index, struct arena *arena)
+{
+    struct search *search = block->search;
+    const struct search_plan *plan = &block->plans[index];
+    if (!*block->keys[index].digits || plan->status != SEARCH_DONE)
+        return true;
+    struct run_settings settings = search_settings(search, &plan->point, arena);
+    return known_points_keep(search->known, &block->keys[index], &settings, plan->row,
+                             &search->errors);
+}
+
+static bool
+take_step(void *context, size_t index, const struct text *answer)
+{
+    struct search_block *block = context;
+    struct search *search = block->search;
+    struct search_plan *plan = &block->plans[index];
+    struct sweep_row *row = &block->rows[index];
+    search->looked_count++;
+    search->known_count += !answer;
+    if (search->progress)
+        progress_show(search->progress, search->looked_count, search->known_count);
+    if (answer && answer->length > 0) {
+        memcpy(row->values, answer->bytes, sizeof row->values);
+        block->has_row[index] = true;
+    }
+    if (block->has_row[index]) {
+        plan->status = SEARCH_DONE;
+        plan->row = arena_copy(search->arena, row, sizeof *row);
+    } else if (answer) {
+        plan->status = SEARCH_NO_PRICE;
+    }
+    return !answer || keep(block, index, answer->arena);
+}
+
+const char *
+search_objective_key(enum search_objective objective)
+{
+    static const char *const keys[] = {"step", "tokens_per_s_per_gpu", "memory", "cost"};
+    static_assert(sizeof keys / sizeof *keys == OBJECTIVE_COUNT, "a key for each objective");
+    return keys[objective];
 }
 
 static double
 step_of(const struct search_plan *plan)
 {
-    return plan->row.values[SWEEP_STEP_S];
+    return plan->row->values[SWEEP_STEP_S];
 }
 
-/* Puts a plan where it belongs by its step, behind equals; the list has room for one more. */
+double
+search_cost_per_million_tokens(const struct search *search, const struct search_plan *plan)
+{
+    const double million = 1e6, hour_s = 3600;
+    return search->price_per_gpu_hour / hour_s * million /
+           plan->row->values[SWEEP_TOKENS_PER_S_PER_GPU];
+}
+
+double
+search_score(const struct search *search, const struct search_plan *plan)
+{
+    switch (search->objective) {
+    case OBJECTIVE_TOKENS:
+        return -plan->row->values[SWEEP_TOKENS_PER_S_PER_GPU];
+    case OBJECTIVE_MEMORY:
+        return plan->memory_bytes;
+    case OBJECTIVE_COST:
+        return search_cost_per_million_tokens(search, plan);
+    case OBJECTIVE_STEP:
+    case OBJECTIVE_COUNT:
+        break;
+    }
+    return step_of(plan);
+}
+
+/* A place among the best of one number of GPUs: memory first where that is asked for, else the step
+ * alone, which tokens and money follow. */
+struct place {
+    double memory_bytes, step_s;
+};
+
+static struct place
+place_of(const struct search *search, const struct search_plan *plan, double step_s)
+{
+    bool is_by_memory = search->objective == OBJECTIVE_MEMORY;
+    return (struct place){is_by_memory ? plan->memory_bytes : 0, step_s};
+}
+
+static bool
+is_before(struct place a, struct place b)
+{
+    if (a.memory_bytes < b.memory_bytes || a.memory_bytes > b.memory_bytes)
+        return a.memory_bytes < b.memory_bytes;
+    return a.step_s < b.step_s;
+}
+
+/* Puts a plan where it belongs, behind equals; the list has room for one more. */
 static void
 insert(const struct search_plan **plans, size_t *count, size_t most,
        const struct search_plan *plan)
@@ -193,12 +278,29 @@ insert(const struct search_plan **plans, size_t *count, size_t most,
     *count += *count < most;
 }
 
-/* The step that a plan must be below to be among the best; infinite while there is room. */
-static double
-worst_of_best_s(const struct search *search)
+static void
+insert_best(struct search *search, const struct search_plan *plan)
 {
-    return search->best_count < search->top ? (double)INFINITY
-                                            : step_of(search->best[search->top - 1]);
+    size_t place = search->best_count;
+    struct place own = place_of(search, plan, step_of(plan));
+    for (; place > 0; place--) {
+        const struct search_plan *before = search->best[place - 1];
+        if (!is_before(own, place_of(search, before, step_of(before))))
+            break;
+        search->best[place] = before;
+    }
+    search->best[place] = plan;
+    search->best_count += search->best_count < search->top;
+}
+
+/* Whether a plan of that step, or of no shorter one, may be among the best. */
+static bool
+can_be_best(const struct search *search, const struct search_plan *plan, double step_s)
+{
+    if (search->best_count < search->top)
+        return true;
+    const struct search_plan *worst = search->best[search->top - 1];
+    return is_before(place_of(search, plan, step_s), place_of(search, worst, step_of(worst)));
 }
 
 /* Whether a plan of the front has no longer step than this and takes no more memory. */
@@ -226,7 +328,7 @@ add_to_front(struct search *search, const struct search_plan *plan)
             search->front[kept++] = old;
     }
     search->front_count = kept;
-    insert(search->front, &search->front_count, search->list.count, plan);
+    insert(search->front, &search->front_count, search->plan_count, plan);
 }
 
 static bool
@@ -234,7 +336,7 @@ is_wanted(const struct search *search, const struct search_plan *plan)
 {
     if (plan->status != SEARCH_UNSEEN)
         return false;
-    return search->is_exhaustive || plan->bound_s < worst_of_best_s(search) ||
+    return search->is_exhaustive || can_be_best(search, plan, plan->bound_s) ||
            (search->has_front && !is_beaten(search, plan->bound_s, plan->memory_bytes));
 }
 
@@ -249,47 +351,96 @@ take_results(struct search *search, const struct search_plan *plans, size_t coun
         if (plan->status != SEARCH_DONE)
             continue;
         search->simulated_count++;
-        bool is_first = search->best_count == 0 || step_of(plan) < step_of(search->best[0]);
-        if (step_of(plan) < worst_of_best_s(search))
-            insert(search->best, &search->best_count, search->top, plan);
+        if (can_be_best(search, plan, step_of(plan)))
+            insert_best(search, plan);
         add_to_front(search, plan);
-        if (is_first && search->tell)
+        if (search->best[0] == plan && search->tell)
             search->tell(search, plan);
     }
 }
 
-static void
-run_block(struct search *search, struct search_plan *plans, size_t count)
+static bool
+run_block(struct crew *crew, struct search *search, struct search_plan *plans, size_t count)
 {
-    struct search_block block = {.search = search, .plans = plans};
-    parallel_run(&(struct parallel_work){measure_memory, &block, count}, search->threads);
+    struct search_block *block = &(struct search_block){.search = search, .plans = plans};
+    bool is_whole = crew_run(crew, &(struct crew_work){.question = ASK_MEMORY,
+                                                       .count = count,
+                                                       .context = block,
+                                                       .ask = ask_memory,
+                                                       .take = take_memory});
     for (size_t i = 0; i < count; i++)
-        block.is_wanted[i] = is_wanted(search, &plans[i]);
-    parallel_run(&(struct parallel_work){simulate, &block, count}, search->threads);
+        block->is_wanted[i] = is_wanted(search, &plans[i]);
+    is_whole = is_whole && crew_run(crew, &(struct crew_work){.question = ASK_STEP,
+                                                              .count = count,
+                                                              .context = block,
+                                                              .ask = ask_step,
+                                                              .take = take_step});
     take_results(search, plans, count);
+    return is_whole;
 }
 
 /* Whether nothing from this bound on can matter. */
 static bool
 is_over(const struct search *search, double bound_s)
 {
-    return !search->has_front && !search->is_exhaustive && bound_s >= worst_of_best_s(search);
+    bool is_by_step = search->objective != OBJECTIVE_MEMORY && !search->has_front;
+    return is_by_step && !search->is_exhaustive && search->best_count == search->top &&
+           bound_s >= step_of(search->best[search->top - 1]);
 }
 
-void
-search_run(struct search *search)
+/* Plans whose bounds are below what the best are by now: no more will be looked at. */
+static void
+show_total(struct search *search)
 {
-    make_plans(search);
-    size_t count = search->list.count, first = 0;
-    search->best = arena_alloc(search->arena, search->top + 1, sizeof(void *));
-    search->front = arena_alloc(search->arena, count + 1, sizeof(void *));
+    size_t low = 0, high = search->plan_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_over(search, search->plans[middle].bound_s))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (search->progress)
+        search->progress->total = low;
+}
+
+static void
+run_plans(struct search *search, struct crew *crew)
+{
+    size_t count = search->plan_count, first = 0;
     while (first < count && !is_over(search, search->plans[first].bound_s)) {
         search->was_stopped = search->is_stopped && search->is_stopped();
         if (search->was_stopped)
             break;
         size_t size = count - first < BLOCK_PLANS ? count - first : BLOCK_PLANS;
-        run_block(search, &search->plans[first], size);
+        show_total(search);
+        search->was_stopped = !run_block(crew, search, &search->plans[first], size);
         first += size;
+        if (search->was_stopped)
+            break;
     }
     search->unseen_count += count - first;
+}
+
+void
+search_run(struct search *search)
+{
+    struct crew own = {.arena = search->arena,
+                       .threads = search->threads,
+                       .answers = SEARCH_ANSWERS,
+                       .setup = search,
+                       .is_stopped = search->is_stopped};
+    struct crew *crew = search->crew ? search->crew : &own;
+    if (crew == &own && !crew_open(&own))
+        return;
+    make_plans(search, crew);
+    search->best = arena_alloc(search->arena, search->top + 1, sizeof(void *));
+    search->front = arena_alloc(search->arena, search->plan_count + 1, sizeof(void *));
+    run_plans(search, crew);
+    if (crew == &own)
+        crew_close(&own);
+    if (search->known && search->known->store)
+        store_flush(search->known->store, &search->errors);
+    if (search->progress)
+        progress_hide(search->progress);
 }

@@ -41,6 +41,10 @@ print_counts(const struct search *search, struct text *out)
         if (search->list.refused_count[i] > 0)
             text_format(out, "%15.0f   %s\n", -search->list.refused_count[i], words[i]);
     text_format(out, "%15zu legal plans\n", search->list.count);
+    if (search->slice.count > 0)
+        text_format(out, "%15zu   are of other shards than %zu/%zu\n",
+                    search->list.count - search->plan_count, search->slice.index + 1,
+                    search->slice.count);
     text_format(out, "%15zu   cannot be better, says their bound\n", search->unseen_count);
     text_format(out, "%15zu   do not fit the memory\n", search->no_memory_count);
     if (search->no_price_count > 0)
@@ -53,19 +57,22 @@ static void
 print_plans(const struct search *search, const struct search_plan *const *plans, size_t count,
             struct text *out)
 {
-    text_format(out, "     %9s %9s %10s %7s %9s %9s %9s  %s\n", "step", "+-", "tok/s/GPU",
-                "MFU", "memory", "network", "bubble", "plan");
+    bool has_price = search->price_per_gpu_hour > 0;
+    text_format(out, "     %9s %9s %10s %7s %9s %9s %9s  %s%s\n", "step", "+-", "tok/s/GPU",
+                "MFU", "memory", "network", "bubble", has_price ? "a M tokens  " : "", "plan");
     for (size_t i = 0; i < count; i++) {
-        const double *values = plans[i]->row.values;
+        const double *values = plans[i]->row->values;
         double half_s = (values[SWEEP_HIGH_S] - values[SWEEP_LOW_S]) / 2;
         text_format(out, "%4zu %9s %9s %10s", i + 1, units_format_s(values[SWEEP_STEP_S]).text,
                     units_format_s(half_s).text,
                     units_format_count(values[SWEEP_TOKENS_PER_S_PER_GPU]).text);
         text_format(out, " %7s %9s", units_format_fraction(values[SWEEP_MFU]).text,
                     units_format_bytes(values[SWEEP_MEMORY_BYTES]).text);
-        text_format(out, " %9s %9s  %s\n", units_format_s(values[SWEEP_NETWORK_S]).text,
-                    units_format_s(values[SWEEP_BUBBLE_S]).text,
-                    search_report_plan(search, plans[i], out->arena));
+        text_format(out, " %9s %9s  ", units_format_s(values[SWEEP_NETWORK_S]).text,
+                    units_format_s(values[SWEEP_BUBBLE_S]).text);
+        if (has_price)
+            text_format(out, "%10.4g  ", search_cost_per_million_tokens(search, plans[i]));
+        text_format(out, "%s\n", search_report_plan(search, plans[i], out->arena));
     }
 }
 
@@ -85,24 +92,34 @@ search_report_text(const struct search *search, struct text *out)
     print_plans(search, search->front, search->front_count, out);
 }
 
+void
+search_report_write(struct json_writer *writer, const struct search *search,
+                    const struct search_plan *plan)
+{
+    struct arena *arena = writer->out->arena;
+    for (int field = 0; field < PLAN_FIELD_COUNT; field++)
+        json_write_string_at(
+            writer, plan_field_key((enum plan_field)field),
+            plan_field_word((enum plan_field)field, plan->point.values[field], arena));
+    json_write_real_at(writer, "bound_s", plan->bound_s);
+    for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++)
+        json_write_real_at(writer, sweep_quantity_key((enum sweep_quantity)i),
+                           plan->row->values[i]);
+    if (search->price_per_gpu_hour > 0)
+        json_write_real_at(writer, "cost_per_million_tokens",
+                           search_cost_per_million_tokens(search, plan));
+    json_write_string_at(writer, "settings",
+                         plan_space_settings(&search->space, &plan->point, arena));
+}
+
 static void
 write_plans(struct json_writer *writer, const struct search *search,
             const struct search_plan *const *plans, size_t count)
 {
-    struct arena *arena = writer->out->arena;
     json_write_begin_array(writer);
     for (size_t i = 0; i < count; i++) {
         json_write_begin_object(writer);
-        for (int field = 0; field < PLAN_FIELD_COUNT; field++)
-            json_write_string_at(
-                writer, plan_field_key((enum plan_field)field),
-                plan_field_word((enum plan_field)field, plans[i]->point.values[field], arena));
-        json_write_real_at(writer, "bound_s", plans[i]->bound_s);
-        for (int j = 0; j < SWEEP_QUANTITY_COUNT; j++)
-            json_write_real_at(writer, sweep_quantity_key((enum sweep_quantity)j),
-                               plans[i]->row.values[j]);
-        json_write_string_at(writer, "settings",
-                             plan_space_settings(&search->space, &plans[i]->point, arena));
+        search_report_write(writer, search, plans[i]);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -116,6 +133,9 @@ search_report_json(const struct search *search, struct text *out)
     json_write_integer_at(&writer, "schema_version", 1);
     json_write_string_at(&writer, "tool_version", STEPCAST_VERSION);
     json_write_string_at(&writer, "run", search->space.base->name);
+    json_write_integer_at(&writer, "gpus_count",
+                          cluster_gpus(search->space.base->inputs.cluster));
+    json_write_string_at(&writer, "objective", search_objective_key(search->objective));
     json_write_key(&writer, "refused_count");
     json_write_begin_object(&writer);
     for (int i = PLAN_REDUNDANT; i < PLAN_REFUSAL_COUNT; i++)
@@ -126,6 +146,8 @@ search_report_json(const struct search *search, struct text *out)
     json_write_real_at(&writer, "no_price", (double)search->no_price_count);
     json_write_end_object(&writer);
     json_write_integer_at(&writer, "legal_count", (int64_t)search->list.count);
+    if (search->slice.count > 0)
+        json_write_integer_at(&writer, "shard_count", (int64_t)search->plan_count);
     json_write_integer_at(&writer, "simulated_count", (int64_t)search->simulated_count);
     json_write_bool_at(&writer, "was_stopped", search->was_stopped);
     json_write_key(&writer, "best");
@@ -143,20 +165,30 @@ search_report_csv(const struct search *search, struct text *out)
 {
     const struct search_plan *const *plans = search->has_front ? search->front : search->best;
     size_t count = search->has_front ? search->front_count : search->best_count;
+    const struct slice *slice = &search->slice;
+    if (slice->count > 0 && search->has_front)
+        text_format(out, "shard %zu/%zu front,", slice->index + 1, slice->count);
+    else if (slice->count > 0 && search->objective != OBJECTIVE_STEP)
+        text_format(out, "plan,"); /* merged by stores: rows say nothing of what is judged */
+    else if (slice->count > 0)
+        text_format(out, "shard %zu/%zu best %zu,", slice->index + 1, slice->count,
+                    search->top);
     for (int i = 0; i < PLAN_FIELD_COUNT; i++)
         text_format(out, "%s,", plan_field_key((enum plan_field)i));
-    for (int i = 0; i < SWEEP_QUANTITY_COUNT; i++)
+    for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++)
         text_format(out, "%s,", sweep_quantity_key((enum sweep_quantity)i));
     text_format(out, "bound_s\n");
     for (size_t i = 0; i < count; i++) {
         struct json_writer writer;
+        if (slice->count > 0)
+            text_format(out, "%zu,", slice_point(slice, (size_t)(plans[i] - search->plans)));
         for (int j = 0; j < PLAN_FIELD_COUNT; j++)
             text_format(
                 out, "%s,",
                 plan_field_word((enum plan_field)j, plans[i]->point.values[j], out->arena));
-        for (int j = 0; j < SWEEP_QUANTITY_COUNT; j++) {
+        for (int j = 0; j < SWEEP_STEP_QUANTITIES; j++) {
             writer = json_writer_new(out, false);
-            json_write_real(&writer, plans[i]->row.values[j]);
+            json_write_real(&writer, plans[i]->row->values[j]);
             text_format(out, ",");
         }
         writer = json_writer_new(out, false);

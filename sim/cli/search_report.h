@@ -2,6 +2,8 @@
 #ifndef SIM_CLI_SEARCH_REPORT_H
 #define SIM_CLI_SEARCH_REPORT_H
 
+#include "plots/scatter_chart.h"
+#include "sim/base/json_writer.h"
 #include "sim/base/text.h"
 #include "sim/cli/search.h"
 
@@ -9,9 +11,19 @@
 const char *search_report_plan(const struct search *search, const struct search_plan *plan,
                                struct arena *arena);
 
+/* Its fields, its bound, its numbers: members of an object that is open. */
+void search_report_write(struct json_writer *writer, const struct search *search,
+                         const struct search_plan *plan);
+
 void search_report_text(const struct search *search, struct text *out);
 void search_report_json(const struct search *search, struct text *out);
-/* The best; of a search for the front, the front. */
+/* The best; of a search for the front, the front. Of a slice each row begins with its plan's place
+ * by bound, for `stepcast merge`. */
 void search_report_csv(const struct search *search, struct text *out);
+
+/* The front as a picture; NULL when there is none: no plan fits. */
+const struct scatter_chart *search_picture(const struct search *search, struct arena *arena);
+/* A plan as people call it: "TP2 PP4 mbs1". */
+const char *search_picture_code(const struct plan_point *point, struct arena *arena);
 
 #endif

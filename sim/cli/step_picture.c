@@ -1,164 +1,15 @@
-/* A step as a timeline: which row, colour and label each of its tasks gets. */
+/* A step as a timeline: its words, phases, bar of causes, memory, and what of it is enlarged. */
 #include "sim/cli/step_picture.h"
 
-#include <string.h>
-
+#include "models/step_passes.h"
 #include "sim/base/units.h"
+#include "sim/cli/step_rows.h"
 #include "sim/cli/version.h"
 
-/* Kernels that only move bytes are drawn nearer to white than products and attention. */
-static const double MEMORY_BOUND_SHADE = -0.375;
-
-static bool
-is_matrix_work(const struct step_work *work)
-{
-    if (!work->kernel)
-        return true; /* Newton-Schulz of a share: products */
-    enum kernel_kind kind = work->kernel->kind;
-    return kind == KERNEL_GEMM || kind == KERNEL_GROUPED_GEMM || kind == KERNEL_ATTENTION ||
-           kind == KERNEL_NEWTON_SCHULZ;
-}
-
-static enum style_slot
-slot_of(const struct step_item *item, const struct step_work *work)
-{
-    switch (item->lane) {
-    case LANE_HOST:
-        return STYLE_HOST;
-    case LANE_DATA:
-        return STYLE_DATA_PARALLEL;
-    case LANE_TENSOR:
-    case LANE_CONTEXT:
-        return STYLE_TENSOR_PARALLEL;
-    case LANE_EXPERT:
-        return STYLE_EXPERT_PARALLEL;
-    case LANE_FORWARD_IN:
-    case LANE_BACKWARD_IN:
-        return STYLE_PIPELINE_PARALLEL;
-    case LANE_COMPUTE:
-    case STEP_LANE_COUNT:
-        break;
-    }
-    if (item->phase == PHASE_OPTIMIZER)
-        return STYLE_OPTIMIZER;
-    if (item->phase == PHASE_FORWARD)
-        return STYLE_FORWARD;
-    return strstr(work->name, "weight_gradient") ? STYLE_WEIGHT_GRADIENT : STYLE_BACKWARD;
-}
-
-/* "reduce_gradients" as people write it. */
-static const char *
-label_of(const char *name, struct arena *arena)
-{
-    char *label = arena_format(arena, "%s", name);
-    for (char *at = label; *at; at++)
-        if (*at == '_' || *at == '.')
-            *at = ' ';
-    return label;
-}
-
-static const uint32_t *
-lane_tasks(const struct step *step, enum step_lane lane, size_t *count)
-{
-    return trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), count);
-}
-
-/* Lanes that have nothing to run get no row. */
-static uint32_t
-row_of(const struct step *step, enum step_lane lane)
-{
-    uint32_t row = 0;
-    for (int before = 0; before < (int)lane; before++) {
-        size_t count = 0;
-        lane_tasks(step, (enum step_lane)before, &count);
-        row += count > 0;
-    }
-    return row;
-}
-
-static struct timeline_span
-span_of(const struct step *step, uint32_t task, struct arena *arena)
-{
-    const struct step_item *item = step_item_of(step, task);
-    const struct step_work *work = step_work_of(step, task);
-    bool is_light = item->lane == LANE_COMPUTE && !is_matrix_work(work);
-    return (struct timeline_span){.start_ps = step->trace->entries[task].start_ps,
-                                  .end_ps = step->trace->entries[task].end_ps,
-                                  .row = row_of(step, item->lane),
-                                  .slot = slot_of(item, work),
-                                  .shade = is_light ? MEMORY_BOUND_SHADE : 0,
-                                  .label = label_of(work->name, arena)};
-}
-
-/* Gaps of the compute row, hatched: what the breakdown calls exposed, host or bubble. */
-static void
-add_gaps(const struct step *step, struct timeline *timeline, struct timeline_span *spans)
-{
-    size_t count = 0;
-    const uint32_t *tasks = lane_tasks(step, LANE_COMPUTE, &count);
-    int64_t now_ps = 0;
-    for (size_t i = 0; i <= count; i++) {
-        const struct trace_entry *entry = i < count ? &step->trace->entries[tasks[i]] : NULL;
-        int64_t until_ps = entry ? entry->start_ps : step->step_ps;
-        if (until_ps > now_ps)
-            spans[timeline->span_count++] =
-                (struct timeline_span){.start_ps = now_ps,
-                                       .end_ps = until_ps,
-                                       .row = row_of(step, LANE_COMPUTE),
-                                       .slot = STYLE_BUBBLE,
-                                       .label = "waiting"};
-        now_ps = entry ? entry->end_ps : now_ps;
-    }
-}
-
-static void
-add_spans(const struct step *step, struct timeline *timeline, struct arena *arena)
-{
-    size_t total = 0, count = 0;
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        lane_tasks(step, (enum step_lane)lane, &count);
-        total +=
-            lane == LANE_COMPUTE ? 2 * count + 1 : count; /* a gap before each, and a last */
-    }
-    struct timeline_span *spans = arena_alloc(arena, total, sizeof *spans);
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        const uint32_t *tasks = lane_tasks(step, (enum step_lane)lane, &count);
-        for (size_t i = 0; i < count; i++)
-            spans[timeline->span_count++] = span_of(step, tasks[i], arena);
-    }
-    add_gaps(step, timeline, spans);
-    timeline->spans = spans;
-}
-
-static double
-busy_fraction(const struct step *step, enum step_lane lane)
-{
-    size_t count = 0;
-    const uint32_t *tasks = lane_tasks(step, lane, &count);
-    int64_t busy_ps = 0;
-    for (size_t i = 0; i < count; i++)
-        busy_ps +=
-            step->trace->entries[tasks[i]].end_ps - step->trace->entries[tasks[i]].start_ps;
-    return (double)busy_ps / (double)step->step_ps;
-}
-
-static void
-add_rows(const struct step *step, struct timeline *timeline, struct arena *arena)
-{
-    static const char *const labels[STEP_LANE_COUNT] = {
-        "host",   "compute",          "data parallel", "tensor parallel",
-        "expert", "context parallel", "forward in",    "backward in"};
-    struct timeline_row *rows = arena_alloc(arena, STEP_LANE_COUNT, sizeof *rows);
-    timeline->rows = rows;
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        size_t count = 0;
-        lane_tasks(step, (enum step_lane)lane, &count);
-        double busy = busy_fraction(step, (enum step_lane)lane);
-        if (count > 0)
-            rows[timeline->row_count++] = (struct timeline_row){
-                labels[lane], arena_format(arena, "busy %.0f %%", 100 * busy)};
-    }
-}
+/* A smaller part of the step than this gets no name of its own in the bar of causes. */
+static const double PIECE_FRACTION_MIN = 0.001;
+/* From so many microbatches on the steady state says more than the end. */
+enum { MICROBATCHES_MANY = 8 };
 
 /* The compute lane's phases: a new one where the phase or, of forward and backward, the microbatch
  * changes. A phase lasts until the next begins. */
@@ -166,7 +17,8 @@ static void
 add_phases(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
     size_t count = 0;
-    const uint32_t *tasks = lane_tasks(step, LANE_COMPUTE, &count);
+    const uint32_t *tasks =
+        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_COMPUTE), &count);
     struct timeline_phase *phases = arena_alloc(arena, count + 1, sizeof *phases);
     const struct step_item *before = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -186,8 +38,8 @@ add_phases(const struct step *step, struct timeline *timeline, struct arena *are
     timeline->phases = phases;
 }
 
-static enum style_slot
-class_slot(enum step_class spent_on)
+enum style_slot
+step_picture_class_slot(enum step_class spent_on)
 {
     if (spent_on == CLASS_TENSOR_EXCHANGE || spent_on == CLASS_CONTEXT_EXCHANGE)
         return STYLE_TENSOR_PARALLEL;
@@ -209,8 +61,8 @@ class_slot(enum step_class spent_on)
 static bool
 is_before(const struct step *step, int a, int b)
 {
-    enum style_slot slot_a = class_slot((enum step_class)a),
-                    slot_b = class_slot((enum step_class)b);
+    enum style_slot slot_a = step_picture_class_slot((enum step_class)a),
+                    slot_b = step_picture_class_slot((enum step_class)b);
     return slot_a == slot_b ? step->class_ps[a] > step->class_ps[b] : a < b;
 }
 
@@ -251,18 +103,26 @@ class_shade(enum step_class spent_on)
 static void
 add_pieces(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
-    struct timeline_piece *pieces = arena_alloc(arena, STEP_CLASS_COUNT, sizeof *pieces);
+    struct timeline_piece *pieces = arena_alloc(arena, STEP_CLASS_COUNT + 1, sizeof *pieces);
     bool is_done[STEP_CLASS_COUNT] = {false};
+    int64_t rest_ps = 0;
     for (int i = next_class(step, is_done); i >= 0; i = next_class(step, is_done)) {
         enum step_class spent_on = (enum step_class)i;
         const char *label = step_class_label(spent_on);
+        is_done[i] = true;
+        if ((double)step->class_ps[i] < PIECE_FRACTION_MIN * (double)step->step_ps) {
+            rest_ps += step->class_ps[i];
+            continue;
+        }
         if (step_class_is_communication(spent_on))
             label = arena_format(arena, "exposed %s", label);
         pieces[timeline->piece_count++] =
             (struct timeline_piece){label, units_s_from_ps(step->class_ps[i]),
-                                    class_slot(spent_on), class_shade(spent_on)};
-        is_done[i] = true;
+                                    step_picture_class_slot(spent_on), class_shade(spent_on)};
     }
+    if (2 * (double)rest_ps >= PIECE_FRACTION_MIN * (double)step->step_ps)
+        pieces[timeline->piece_count++] =
+            (struct timeline_piece){"all else", units_s_from_ps(rest_ps), STYLE_OTHER, 0};
     timeline->pieces = pieces;
     timeline->pieces_title = "Where the step goes";
 }
@@ -284,6 +144,26 @@ largest_wait(const struct step *step)
     return largest;
 }
 
+static bool
+is_pipeline(const struct step *step)
+{
+    return step->run->inputs.workload.plan->pipeline > 1;
+}
+
+static uint32_t
+own_slot(const struct step *step)
+{
+    return lowered_slot(&step->lowered, step->lowered.representative);
+}
+
+static const char *
+stage_of_representative(const struct step *step, struct arena *arena)
+{
+    return is_pipeline(step) ? arena_format(arena, ", stage %lld",
+                                            (long long)step_slot_stage(step, own_slot(step)))
+                             : "";
+}
+
 static void
 add_words(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
@@ -297,43 +177,122 @@ add_words(const struct step *step, struct timeline *timeline, struct arena *aren
                      percent_of(step, wait), step_group_label(wait));
     timeline->subtitle = arena_format(
         arena,
-        "predicted: %s on %lld %s, %s: %s tokens a step, %s tokens/s per GPU, MFU %s; shown is "
-        "rank %lld, the slowest",
+        "predicted: %s on %lld %s, %s: %s tokens a step, %s tokens/s per GPU, MFU %s; %s rank "
+        "%lld%s",
         inputs->workload.arch->name, (long long)cluster_gpus(inputs->cluster),
         inputs->cluster->device->name, plan->name,
         units_format_count((double)plan_step_tokens(plan)).text,
         units_format_count(step->tokens_per_s_per_gpu).text,
-        units_format_fraction(step->mfu).text, (long long)step->lowered.representative);
+        units_format_fraction(step->mfu).text,
+        is_pipeline(step) ? "lanes and bar:" : "shown is the slowest,",
+        (long long)step->lowered.representative, stage_of_representative(step, arena));
     timeline->footer =
         arena_format(arena, "stepcast %s: %s; software %s, cluster %s", STEPCAST_VERSION,
                      step->heading, inputs->workload.software->name, inputs->cluster->name);
-    timeline->legend_note = "lighter: kernels that only move bytes";
+    timeline->legend_note =
+        plan_chunks(plan) > 1
+            ? "lighter: kernels that only move bytes, passes of a second chunk"
+            : "lighter: kernels that only move bytes";
 }
 
-/* By itself: the last eighth of the step, where backward, reductions and optimizer meet. */
-static void
-add_zoom(const struct step *step, struct timeline *timeline, struct zoom_window zoom)
+/* From a forward in the middle to the second one behind it; false where there are not so many. */
+static bool
+find_steady(const struct step *step, struct timeline *timeline, struct arena *arena)
 {
+    size_t count = 0, forwards = 0;
+    const struct step_pass *passes = step_passes(step, own_slot(step), arena, &count);
+    int64_t *starts_ps = arena_alloc(arena, count + 1, sizeof *starts_ps);
+    for (size_t i = 0; i < count; i++)
+        if (passes[i].step.pass == PASS_FORWARD)
+            starts_ps[forwards++] = passes[i].start_ps;
+    if (forwards < 3)
+        return false;
+    size_t first = (forwards - 2) / 2;
+    timeline->zoom_start_ps = starts_ps[first];
+    timeline->zoom_end_ps = starts_ps[first + 2];
+    timeline->zoom_title = "two microbatches";
+    return starts_ps[first] < starts_ps[first + 2];
+}
+
+static void
+add_zoom(const struct step *step, struct timeline *timeline, struct zoom zoom,
+         struct arena *arena)
+{
+    bool is_long =
+        is_pipeline(step) || plan_microbatches(step->run->inputs.workload.plan,
+                                               step->run->inputs.cluster) >= MICROBATCHES_MANY;
+    bool is_steady = zoom.kind == ZOOM_STEADY || (zoom.kind == ZOOM_AUTO && is_long);
     timeline->zoom_start_ps = units_ps_from_s(zoom.from_s);
     timeline->zoom_end_ps = units_ps_from_s(zoom.to_s);
-    if (zoom.to_s > 0)
+    if (zoom.kind == ZOOM_WINDOW || (is_steady && find_steady(step, timeline, arena)))
         return;
     timeline->zoom_start_ps = step->step_ps - step->step_ps / 8;
     timeline->zoom_end_ps = step->step_ps;
-    timeline->zoom_title = "the last eighth of the step, enlarged";
+    timeline->zoom_title = "the last eighth of the step";
+}
+
+/* Of the stage that needs most: what is kept through the step, and activations on top. */
+static void
+add_memory(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    struct step_memory memory =
+        step_memory(step, step_rows_stage_slot(step, step->memory.stage), arena);
+    struct timeline_curve *curve = arena_alloc(arena, 1, sizeof *curve);
+    struct timeline_layer *layers = arena_alloc(arena, 2, sizeof *layers);
+    double *kept = arena_alloc(arena, memory.count, sizeof *kept);
+    double *activations = arena_alloc(arena, memory.count, sizeof *activations);
+    int64_t *at_ps = arena_alloc(arena, memory.count, sizeof *at_ps);
+    for (size_t i = 0; i < memory.count; i++) {
+        at_ps[i] = memory.moments[i].at_ps;
+        kept[i] = memory.kept_bytes;
+        activations[i] = memory.moments[i].activations_bytes;
+    }
+    layers[0] = (struct timeline_layer){"weights, gradients, optimizer, buffers", STYLE_OTHER,
+                                        -0.5, kept};
+    layers[1] = (struct timeline_layer){"activations", STYLE_FORWARD, -0.5, activations};
+    *curve = (struct timeline_curve){.label = "memory",
+                                     .at_ps = at_ps,
+                                     .count = memory.count,
+                                     .layers = layers,
+                                     .layer_count = 2,
+                                     .limit = memory.memory.capacity};
+    curve->sub_label =
+        arena_format(arena, "peak %s", units_format_bytes(memory.memory.peak).text);
+    if (is_pipeline(step)) {
+        curve->sub_label = arena_format(arena, "stage %lld, %s", (long long)memory.memory.stage,
+                                        units_format_bytes(memory.memory.peak).text);
+    }
+    curve->limit_label =
+        arena_format(arena, "%s of a %s", units_format_bytes(memory.memory.capacity).text,
+                     step->run->inputs.cluster->device->name);
+    timeline->curve = curve;
+}
+
+static void
+add_rows(const struct step *step, struct timeline *timeline, struct arena *arena)
+{
+    struct step_rows rows = step_rows_new(step, arena);
+    if (is_pipeline(step))
+        step_rows_add_stages(&rows, TIMELINE_BOTH);
+    else
+        add_phases(step, timeline, arena);
+    step_rows_add_lanes(&rows, is_pipeline(step) ? TIMELINE_ZOOM : TIMELINE_BOTH);
+    timeline->rows = rows.rows;
+    timeline->row_count = rows.row_count;
+    timeline->spans = rows.spans;
+    timeline->span_count = rows.span_count;
 }
 
 const struct timeline *
-step_picture(const struct step *step, struct zoom_window zoom, struct arena *arena)
+step_picture(const struct step *step, struct zoom zoom, struct arena *arena)
 {
     struct timeline *timeline = arena_alloc(arena, 1, sizeof *timeline);
     timeline->end_ps = step->step_ps;
     add_words(step, timeline, arena);
     add_rows(step, timeline, arena);
-    add_spans(step, timeline, arena);
-    add_phases(step, timeline, arena);
     add_pieces(step, timeline, arena);
-    add_zoom(step, timeline, zoom);
+    add_memory(step, timeline, arena);
+    add_zoom(step, timeline, zoom, arena);
     timeline->slot_names[STYLE_BACKWARD] = "backward, input gradients";
     timeline->slot_names[STYLE_BUBBLE] = "waiting";
     return timeline;

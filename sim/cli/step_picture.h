@@ -5,13 +5,20 @@
 #include "models/step.h"
 #include "plots/timeline.h"
 
-/* Seconds of the window that is enlarged; to_s 0: the last eighth of the step. */
-struct zoom_window {
-    double from_s, to_s;
+/* What is enlarged: of a pipeline or many microbatches the steady state, else the end; the last
+ * eighth of the step; two forwards and what is between them in the middle; or a window. */
+enum zoom_kind { ZOOM_AUTO, ZOOM_END, ZOOM_STEADY, ZOOM_WINDOW };
+
+struct zoom {
+    enum zoom_kind kind;
+    double from_s, to_s; /* of a window */
 };
 
+/* The colour of a class in every picture. */
+enum style_slot step_picture_class_slot(enum step_class spent_on);
+
 /* Everything in the arena; drawn by timeline_draw. */
-const struct timeline *step_picture(const struct step *step, struct zoom_window zoom,
+const struct timeline *step_picture(const struct step *step, struct zoom zoom,
                                     struct arena *arena);
 
 #endif

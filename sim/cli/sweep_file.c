@@ -3,12 +3,14 @@
 
 #include "sim/base/json_writer.h"
 #include "sim/base/path.h"
+#include "sim/cli/sweep_front.h"
 #include "sim/cli/sweep_space.h"
 
 struct sweep_file {
-    const char *run;
-    const struct json *set, *over, *link, *where;
+    const char *run, *name, *note;
+    const struct json *set, *over, *link, *where, *inference, *pareto;
     int64_t samples, seed;
+    double slack_fraction;
 };
 
 static const struct json_field FIELDS[] = {
@@ -21,6 +23,14 @@ static const struct json_field FIELDS[] = {
      SWEEP_SAMPLES_MAX, NULL},
     {"seed", JSON_FIELD_INTEGER, offsetof(struct sweep_file, seed), JSON_OPTIONAL, 0, 1e15,
      NULL},
+    {"inference", JSON_FIELD_VALUE, offsetof(struct sweep_file, inference), JSON_OPTIONAL, 0, 0,
+     NULL},
+    {"pareto", JSON_FIELD_VALUE, offsetof(struct sweep_file, pareto), JSON_OPTIONAL, 0, 0,
+     NULL},
+    {"slack_fraction", JSON_FIELD_REAL, offsetof(struct sweep_file, slack_fraction),
+     JSON_OPTIONAL, 0, 1, NULL},
+    {"name", JSON_FIELD_STRING, offsetof(struct sweep_file, name), JSON_OPTIONAL, 0, 0, NULL},
+    {"note", JSON_FIELD_STRING, offsetof(struct sweep_file, note), JSON_OPTIONAL, 0, 0, NULL},
 };
 static const struct json_object_type TYPE = {"a sweep", FIELDS, sizeof FIELDS / sizeof *FIELDS,
                                              NULL};
@@ -112,6 +122,39 @@ read_settings(struct run_settings *settings, const struct json *set, struct aren
     return true;
 }
 
+static bool
+read_inference(struct sweep_space *space, const struct json *object, struct error_list *errors)
+{
+    static const struct json_field fields[] = {
+        {"batch", JSON_FIELD_INTEGER, offsetof(struct inference_request, batch), JSON_OPTIONAL,
+         1, SWEEP_INFERENCE_MAX, NULL},
+        {"prompt_tokens", JSON_FIELD_INTEGER, offsetof(struct inference_request, prompt_tokens),
+         JSON_OPTIONAL, 1, SWEEP_INFERENCE_MAX, NULL},
+        {"context_tokens", JSON_FIELD_INTEGER,
+         offsetof(struct inference_request, context_tokens), JSON_OPTIONAL, 1,
+         SWEEP_INFERENCE_MAX, NULL},
+    };
+    static const struct json_object_type type = {"what is asked of the model", fields,
+                                                 sizeof fields / sizeof *fields, NULL};
+    if (!object)
+        return true;
+    space->has_inference = true;
+    space->inference = (struct inference_request){.batch = 1};
+    return json_read_object(object, &type, &space->inference, errors);
+}
+
+static bool
+read_front(struct sweep_space *space, const struct json *list, struct arena *arena,
+           struct error_list *errors)
+{
+    const char *fault = NULL;
+    if (!list)
+        return true;
+    const char *text = make_text("", list, true, arena); /* "=COLUMN,COLUMN" */
+    return sweep_front_read(space, text + 1, arena, &fault) ||
+           json_fail(list, errors, "%s", fault);
+}
+
 bool
 sweep_space_read(struct sweep_space *space, const struct json *object,
                  struct run_settings *settings, const char **run_file, struct arena *arena,
@@ -123,8 +166,11 @@ sweep_space_read(struct sweep_space *space, const struct json *object,
     *run_file = path_beside(json_file_name(object), file.run, arena);
     space->samples = file.samples;
     space->seed = file.seed;
+    space->slack_fraction = file.slack_fraction;
     return read_axes(space, file.over, arena, errors) &&
            read_links(space, file.link, arena, errors) &&
            read_conditions(space, file.where, arena, errors) &&
+           read_inference(space, file.inference, errors) &&
+           read_front(space, file.pareto, arena, errors) &&
            read_settings(settings, file.set, arena, errors);
 }

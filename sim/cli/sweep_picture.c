@@ -1,67 +1,14 @@
 /* A sweep as curves: one quantity over the first field, a curve for each value of the others. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plots/line_chart.h"
 #include "sim/base/units.h"
-#include "sim/cli/sweep_point.h"
+#include "sim/cli/sweep_notes.h"
 #include "sim/cli/version.h"
 
 enum { CURVES_MAX = 12 }; /* more cannot be told apart */
-
-/* What stands at the axis: the column's name for people. */
-static const char *
-name_of(enum sweep_quantity quantity)
-{
-    switch (quantity) {
-    case SWEEP_STEP_S:
-        return "step";
-    case SWEEP_TOKENS_PER_S:
-        return "tokens a second";
-    case SWEEP_TOKENS_PER_S_PER_GPU:
-        return "tokens a second and GPU";
-    case SWEEP_MEMORY_BYTES:
-        return "memory at its peak";
-    case SWEEP_MFU:
-        return "model FLOP/s, of the peak";
-    case SWEEP_LOW_S:
-    case SWEEP_HIGH_S:
-    case SWEEP_MODEL_FLOP_PER_S_PER_GPU:
-    case SWEEP_NETWORK_S:
-    case SWEEP_BUBBLE_S:
-    case SWEEP_PARAMETERS_COUNT:
-    case SWEEP_ACTIVE_PARAMETERS_COUNT:
-    case SWEEP_QUANTITY_COUNT:
-        break;
-    }
-    return sweep_quantity_key(quantity);
-}
-
-static const char *
-unit_of(enum sweep_quantity quantity)
-{
-    switch (quantity) {
-    case SWEEP_STEP_S:
-    case SWEEP_LOW_S:
-    case SWEEP_HIGH_S:
-    case SWEEP_NETWORK_S:
-    case SWEEP_BUBBLE_S:
-        return "s";
-    case SWEEP_TOKENS_PER_S:
-    case SWEEP_TOKENS_PER_S_PER_GPU:
-        return "token/s";
-    case SWEEP_MODEL_FLOP_PER_S_PER_GPU:
-        return "FLOP/s";
-    case SWEEP_MEMORY_BYTES:
-        return "B";
-    case SWEEP_MFU:
-    case SWEEP_PARAMETERS_COUNT:
-    case SWEEP_ACTIVE_PARAMETERS_COUNT:
-    case SWEEP_QUANTITY_COUNT:
-        break;
-    }
-    return "";
-}
 
 /* The interval of the step, as far as it moves the quantity. */
 static void
@@ -85,12 +32,15 @@ compare_vertices(const void *a, const void *b)
     return (one->x > two->x) - (one->x < two->x);
 }
 
-/* "plan.tensor = 2, plan.expert = 4" of the other fields at a point. */
+/* "tensor=2, expert=4" of the other fields at a point; of one alone, which the legend names,
+ * "2". */
 static const char *
 label_of(const struct sweep_picture *picture, size_t point, struct arena *arena)
 {
     struct text label = text_new(arena);
     const struct run_settings *settings = &picture->rows[point].settings;
+    if (picture->space->axis_count == 2)
+        return strchr(settings->texts[1], '=') + 1;
     for (size_t i = 1; i < picture->space->axis_count; i++) {
         const char *text = settings->texts[i];
         const char *dot = strchr(text, '.');
@@ -99,83 +49,324 @@ label_of(const struct sweep_picture *picture, size_t point, struct arena *arena)
     return label.bytes;
 }
 
-/* Points of a curve are a stride apart: the first field runs slowest. */
 static struct line_chart_series
-make_series(const struct sweep_picture *picture, size_t first, size_t stride,
-            struct arena *arena)
+make_series(const struct sweep_curve *points, enum sweep_quantity quantity, struct arena *arena)
 {
-    const struct sweep_axis *axis = &picture->space->axes[0];
-    struct line_chart_vertex *curve = arena_alloc(arena, axis->count, sizeof *curve);
-    size_t count = 0;
-    for (size_t i = 0; i < axis->count; i++) {
-        const struct sweep_row *row = &picture->rows[first + i * stride];
-        struct line_chart_vertex *vertex = &curve[count];
-        if (row->status != SWEEP_DONE)
-            continue;
-        vertex->x = strtod(axis->values[i], NULL);
-        vertex->y = row->values[picture->quantity];
-        set_band(picture->quantity, row->values, vertex);
-        count++;
+    struct line_chart_vertex *curve = arena_alloc(arena, points->count + 1, sizeof *curve);
+    for (size_t i = 0; i < points->count; i++) {
+        curve[i].x = points->x[i];
+        curve[i].y = sweep_shown(points->rows[i], quantity);
+        set_band(quantity, points->rows[i]->values, &curve[i]);
     }
-    qsort(curve, count, sizeof *curve, compare_vertices);
-    return (struct line_chart_series){
-        .label = label_of(picture, first, arena), .curve = curve, .vertex_count = count};
+    return (struct line_chart_series){.curve = curve, .vertex_count = points->count};
 }
 
-/* What the title is about: the least of memory, else the most tokens, the shortest step. */
-static enum sweep_quantity
-judged_by(const struct sweep_picture *picture)
-{
-    return picture->quantity == SWEEP_MEMORY_BYTES ? SWEEP_MEMORY_BYTES
-           : picture->quantity == SWEEP_STEP_S     ? SWEEP_STEP_S
-                                                   : SWEEP_TOKENS_PER_S_PER_GPU;
-}
-
+/* What the title is about: the quantity shown, if more or less of it is better. */
 static const struct sweep_row *
 find_best(const struct sweep_picture *picture)
 {
-    enum sweep_quantity judge = judged_by(picture);
-    bool is_most = judge == SWEEP_TOKENS_PER_S_PER_GPU;
+    bool is_most = sweep_quantity_is_gain(picture->quantity);
     const struct sweep_row *best = NULL;
     for (size_t i = 0; i < picture->count; i++) {
         const struct sweep_row *row = &picture->rows[i];
-        if (row->status != SWEEP_DONE)
+        double value = row->values[picture->quantity];
+        if (row->status != SWEEP_DONE || isnan(value))
             continue;
-        if (!best || (is_most ? row->values[judge] > best->values[judge]
-                              : row->values[judge] < best->values[judge]))
+        double most = best ? best->values[picture->quantity] : 0;
+        if (!best || (is_most ? value > most : value < most))
             best = row;
     }
     return best;
 }
 
+/* "599 ms". */
+static struct units_text
+format_value(enum sweep_quantity quantity, double value)
+{
+    const char *unit = sweep_quantity_unit(quantity);
+    if (quantity == SWEEP_MFU)
+        return units_format_fraction(value);
+    if (strcmp(unit, "s") == 0)
+        return units_format_s(value);
+    if (strcmp(unit, "B") == 0)
+        return units_format_bytes(value);
+    return strcmp(unit, "FLOP/s") == 0 ? units_format_flop_per_s(value)
+                                       : units_format_count(value);
+}
+
+/* "Most tokens a second and GPU, 32.1 k, at plan.microbatch_sequences=4, plan.recompute=none". */
 static const char *
 make_title(const struct sweep_picture *picture, const struct sweep_row *best,
            struct arena *arena)
 {
     struct text title = text_new(arena);
-    enum sweep_quantity judge = judged_by(picture);
-    if (judge == SWEEP_MEMORY_BYTES)
-        text_format(&title, "Least memory, %s, at",
-                    units_format_bytes(best->values[judge]).text);
-    else if (judge == SWEEP_STEP_S)
-        text_format(&title, "Shortest step, %s, at", units_format_s(best->values[judge]).text);
-    else
-        text_format(&title, "Most tokens, %s/s per GPU, at",
-                    units_format_count(best->values[judge]).text);
+    enum sweep_quantity quantity = picture->quantity;
+    const char *superlative = sweep_quantity_is_gain(quantity) ? "Most" : "Least";
+    const char *label = quantity == SWEEP_MFU ? "MFU" : sweep_quantity_label(quantity);
+    if (quantity == SWEEP_STEP_S)
+        superlative = "Shortest";
+    text_format(&title, "%s %s, %s, at", superlative, label,
+                format_value(quantity, best->values[quantity]).text);
     for (size_t i = 0; i < picture->space->axis_count; i++)
         text_format(&title, "%s %s", i > 0 ? "," : "", best->settings.texts[i]);
     return title.bytes;
 }
 
-static bool
-is_doubling(const struct sweep_axis *axis)
+/* The run, how many points of how many, and the fields that follow. */
+static const char *
+make_subtitle(const struct sweep_picture *picture, struct arena *arena)
 {
-    if (axis->count < 3)
+    struct text text = text_new(arena);
+    size_t done = 0, large = 0;
+    for (size_t i = 0; i < picture->count; i++) {
+        done += picture->rows[i].status == SWEEP_DONE;
+        large += picture->rows[i].status == SWEEP_INFEASIBLE &&
+                 strstr(picture->rows[i].reason, "does not fit") != NULL;
+    }
+    text_format(&text, "%s · %zu of %zu points run", picture->base->name, done, picture->count);
+    if (large > 0)
+        text_format(&text, ", %zu do not fit a GPU's memory", large);
+    for (size_t i = 0; i < picture->space->link_count; i++)
+        text_format(&text, " · %s = %s", picture->space->links[i].field,
+                    picture->space->links[i].formula);
+    return text.bytes;
+}
+
+/* Values that grow by what they are, or over decades. */
+static bool
+is_log_range(const struct sweep_axis *axis)
+{
+    const double decades = 100;
+    double low = INFINITY, high = 0;
+    for (size_t i = 0; i < axis->count; i++) {
+        low = fmin(low, strtod(axis->values[i], NULL));
+        high = fmax(high, strtod(axis->values[i], NULL));
+    }
+    if (axis->count < 3 || low <= 0)
         return false;
     double first = strtod(axis->values[0], NULL), second = strtod(axis->values[1], NULL);
     double last = strtod(axis->values[axis->count - 1], NULL);
     double before = strtod(axis->values[axis->count - 2], NULL);
-    return first > 0 && last - before >= 2 * (second - first);
+    return high / low >= decades || last - before >= 2 * (second - first);
+}
+
+static bool
+is_whole(const struct sweep_axis *axis)
+{
+    for (size_t i = 0; i < axis->count; i++) {
+        double value = strtod(axis->values[i], NULL);
+        if (value < 1 || fabs(value - round(value)) > 0 || value >= 0x1p62)
+            return false;
+    }
+    return true;
+}
+
+/* Ticks at powers of two suit values that are some. */
+static enum line_chart_scale
+scale_of(const struct sweep_axis *axis)
+{
+    int exponent = 0;
+    bool is_binary = frexp(strtod(axis->values[0], NULL), &exponent) == 0.5;
+    if (is_log_range(axis))
+        return is_whole(axis) && is_binary ? LINE_CHART_LOG_BINARY : LINE_CHART_LOG;
+    return is_whole(axis) ? LINE_CHART_BINARY : LINE_CHART_LINEAR;
+}
+
+static const char *
+make_footer(const struct sweep_picture *picture, struct arena *arena)
+{
+    return arena_format(arena, "stepcast %s: %s on %s", STEPCAST_VERSION,
+                        picture->base->inputs.workload.arch->name,
+                        picture->base->inputs.cluster->name);
+}
+
+/* Points with a value in both columns, those on the front filled. */
+static struct line_chart_series
+make_front_series(const struct sweep_picture *picture, size_t first, size_t stride,
+                  struct arena *arena)
+{
+    const struct sweep_space *space = picture->space;
+    size_t most = space->axes[0].count, count = 0;
+    struct line_chart_vertex *curve = arena_alloc(arena, most, sizeof *curve);
+    struct line_chart_point *points = arena_alloc(arena, most, sizeof *points);
+    for (size_t i = 0; i < most; i++) {
+        const struct sweep_row *row = &picture->rows[first + i * stride];
+        double x = row->values[space->front[1]], y = row->values[space->front[0]];
+        if (row->status != SWEEP_DONE || isnan(x) || isnan(y))
+            continue;
+        curve[count] = (struct line_chart_vertex){.x = x, .y = y, .low = y, .high = y};
+        points[count++] = (struct line_chart_point){x, y, !row->is_on_front};
+    }
+    qsort(curve, count, sizeof *curve, compare_vertices);
+    return (struct line_chart_series){.label = label_of(picture, first, arena),
+                                      .curve = curve,
+                                      .vertex_count = count,
+                                      .points = points,
+                                      .point_count = count};
+}
+
+/* "None beats 6 of 14 points in step and memory". */
+static const char *
+make_front_title(const struct sweep_picture *picture, struct arena *arena)
+{
+    const struct sweep_space *space = picture->space;
+    struct text title = text_new(arena);
+    size_t on_front = 0, done = 0;
+    for (size_t i = 0; i < picture->count; i++) {
+        on_front += picture->rows[i].is_on_front;
+        done += picture->rows[i].status == SWEEP_DONE;
+    }
+    text_format(&title, "None beats %zu of %zu points in", on_front, done);
+    for (size_t i = 0; i < space->front_count; i++)
+        text_format(&title, "%s %s",
+                    i == 0                       ? ""
+                    : i + 1 < space->front_count ? ","
+                                                 : " and",
+                    sweep_quantity_label(space->front[i]));
+    return title.bytes;
+}
+
+/* "ZAYA1-base; a line for each model.experts_per_token, along it model.experts". */
+static const char *
+make_front_subtitle(const struct sweep_picture *picture, struct arena *arena)
+{
+    const struct sweep_space *space = picture->space;
+    struct text subtitle = text_new(arena);
+    text_format(&subtitle, "%s", picture->base->name);
+    for (size_t i = 1; i < space->axis_count; i++)
+        text_format(&subtitle, "%s %s", i == 1 ? " · a line for each" : " and",
+                    space->axes[i].field);
+    if (space->axis_count > 1)
+        text_format(&subtitle, ", along it %s", space->axes[0].field);
+    return subtitle.bytes;
+}
+
+static struct line_chart_axis
+make_front_axis(enum sweep_quantity quantity)
+{
+    return (struct line_chart_axis){sweep_quantity_label(quantity),
+                                    sweep_quantity_unit(quantity), LINE_CHART_LINEAR};
+}
+
+static const struct line_chart *
+make_front_chart(const struct sweep_picture *picture, struct arena *arena)
+{
+    const struct sweep_space *space = picture->space;
+    size_t curves = picture->count / space->axes[0].count;
+    struct line_chart_series *series = arena_alloc(arena, curves, sizeof *series);
+    struct line_chart *chart = arena_alloc(arena, 1, sizeof *chart);
+    for (size_t i = 0; i < curves; i++) {
+        struct line_chart_series one = make_front_series(picture, i, curves, arena);
+        if (one.vertex_count > 0)
+            series[chart->series_count++] = one;
+    }
+    chart->title = make_front_title(picture, arena);
+    chart->subtitle = make_front_subtitle(picture, arena);
+    chart->footer = make_footer(picture, arena);
+    chart->y = make_front_axis(space->front[0]);
+    chart->x = make_front_axis(space->front[1]);
+    chart->series = series;
+    chart->point_name = "none beats it";
+    chart->hollow_name = "another is better";
+    return chart;
+}
+
+static struct line_chart_axis
+axis_of(enum sweep_quantity quantity)
+{
+    const char *unit = quantity == SWEEP_MFU ? "%" : sweep_quantity_unit(quantity);
+    return (struct line_chart_axis){sweep_quantity_label(quantity), unit, LINE_CHART_LINEAR};
+}
+
+/* One curve says more of itself; of FLOP/s the time of a step stands below, since what does less a
+ * second need not take longer. */
+static void
+add_one_curve(const struct sweep_picture *picture, struct line_chart *chart,
+              struct line_chart_series *series, struct arena *arena)
+{
+    bool is_rate =
+        picture->quantity == SWEEP_MFU || picture->quantity == SWEEP_MODEL_FLOP_PER_S_PER_GPU;
+    struct sweep_curve curve = sweep_curve_of(picture, 0, 1, arena);
+    struct sweep_notes notes = sweep_notes_of(picture, &curve, arena);
+    series[0] = make_series(&curve, picture->quantity, arena);
+    series[0].notes = notes.notes;
+    series[0].note_count = notes.count;
+    chart->series_count = 1;
+    if (notes.worst)
+        chart->title = arena_format(arena, "%s; %s loses %s of MFU%s%s", chart->title,
+                                    strchr(notes.worst->settings.texts[0], '=') + 1,
+                                    units_format_fraction(notes.worst_fraction).text,
+                                    notes.worst_reason ? ": " : "",
+                                    notes.worst_reason ? notes.worst_reason : "");
+    if (!is_rate)
+        return;
+    series[1] = make_series(&curve, SWEEP_STEP_S, arena);
+    series[1].y = arena_copy(arena, &(struct line_chart_axis){"step", "s", LINE_CHART_LINEAR},
+                             sizeof *series[1].y);
+    chart->series_count = 2;
+    chart->has_panels = true;
+}
+
+/* Points of a curve are a stride apart: the first field runs slowest. */
+static void
+add_curves(const struct sweep_picture *picture, struct line_chart *chart,
+           struct line_chart_series *series, struct arena *arena)
+{
+    size_t curves = picture->count / picture->space->axes[0].count;
+    for (size_t i = 0; i < curves; i++) {
+        struct sweep_curve curve = sweep_curve_of(picture, i, curves, arena);
+        if (curve.count == 0)
+            continue;
+        struct line_chart_series *one = &series[chart->series_count++];
+        *one = make_series(&curve, picture->quantity, arena);
+        one->label = label_of(picture, i, arena);
+    }
+}
+
+static const char *
+curve_name(const struct sweep_space *space, struct arena *arena)
+{
+    return space->axis_count == 2
+               ? arena_format(arena, "predicted, for each %s", space->axes[1].field)
+               : "predicted";
+}
+
+static const struct line_chart *
+make_curve_chart(const struct sweep_picture *picture, const struct sweep_row *best,
+                 struct arena *arena)
+{
+    const struct sweep_space *space = picture->space;
+    size_t curves = picture->count / space->axes[0].count;
+    struct line_chart_series *series = arena_alloc(arena, curves + 1, sizeof *series);
+    struct line_chart *chart = arena_alloc(arena, 1, sizeof *chart);
+    chart->title = make_title(picture, best, arena);
+    chart->subtitle = make_subtitle(picture, arena);
+    chart->footer = make_footer(picture, arena);
+    chart->x = (struct line_chart_axis){space->axes[0].field, "", scale_of(&space->axes[0])};
+    chart->y = axis_of(picture->quantity);
+    chart->series = series;
+    chart->curve_name = curve_name(space, arena);
+    chart->band_name = "90 % interval";
+    if (picture->quantity == SWEEP_MEMORY_BYTES) {
+        double bytes = picture->base->inputs.cluster->device->hbm_bytes;
+        chart->limit = (struct line_chart_limit){
+            bytes, arena_format(arena, "a GPU has %s", units_format_bytes(bytes).text)};
+        chart->band_name = NULL;
+    }
+    if (curves == 1)
+        add_one_curve(picture, chart, series, arena);
+    else
+        add_curves(picture, chart, series, arena);
+    return chart;
+}
+
+static const char *
+first_reason(const struct sweep_picture *picture)
+{
+    for (size_t i = 0; i < picture->count; i++)
+        if (picture->rows[i].reason[0] != '\0')
+            return picture->rows[i].reason;
+    return "all are left out";
 }
 
 const struct line_chart *
@@ -185,33 +376,21 @@ sweep_picture_chart(const struct sweep_picture *picture, struct arena *arena,
     const struct sweep_space *space = picture->space;
     const struct sweep_row *best = find_best(picture);
     size_t curves = picture->count / space->axes[0].count;
-    if (space->samples > 0 || !space->axes[0].is_numeric || curves > CURVES_MAX || !best) {
+    bool has_order = space->axes[0].is_numeric || space->front_count > 0;
+    if (!best) {
+        error_add(errors, ERROR_INPUT, "",
+                  "nothing to draw: none of %zu points has a value, %s", picture->count,
+                  first_reason(picture));
+        return NULL;
+    }
+    if (space->samples > 0 || !has_order || curves > CURVES_MAX) {
         error_add(
             errors, ERROR_INPUT, "",
-            "a picture needs every point of a sweep, numbers in its first --over, at most "
-            "%d combinations of the others, and a point that runs",
+            "a picture needs every point of a sweep, numbers in its first --over, and at most "
+            "%d combinations of the others",
             CURVES_MAX);
         return NULL;
     }
-    struct line_chart_series *series = arena_alloc(arena, curves, sizeof *series);
-    struct line_chart *chart = arena_alloc(arena, 1, sizeof *chart);
-    for (size_t i = 0; i < curves; i++) {
-        struct line_chart_series one = make_series(picture, i, curves, arena);
-        if (one.vertex_count > 0)
-            series[chart->series_count++] = one;
-    }
-    chart->title = make_title(picture, best, arena);
-    chart->subtitle = picture->base->name;
-    chart->footer = arena_format(arena, "stepcast %s: %s on %s", STEPCAST_VERSION,
-                                 picture->base->inputs.workload.arch->name,
-                                 picture->base->inputs.cluster->name);
-    chart->x = (struct line_chart_axis){space->axes[0].field, "",
-                                        is_doubling(&space->axes[0]) ? LINE_CHART_LOG_BINARY
-                                                                     : LINE_CHART_BINARY};
-    chart->y = (struct line_chart_axis){name_of(picture->quantity), unit_of(picture->quantity),
-                                        LINE_CHART_LINEAR};
-    chart->series = series;
-    chart->curve_name = "predicted";
-    chart->band_name = "90 % interval";
-    return chart;
+    return space->front_count > 0 ? make_front_chart(picture, arena)
+                                  : make_curve_chart(picture, best, arena);
 }

@@ -1,29 +1,10 @@
 /* A point of a sweep: read, held against the conditions, simulated. */
 #include "sim/cli/sweep_point.h"
 
-#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "sim/base/units.h"
-
-const char *
-sweep_quantity_key(enum sweep_quantity quantity)
-{
-    static const char *const keys[] = {"step_s",
-                                       "low_s",
-                                       "high_s",
-                                       "tokens_per_s",
-                                       "tokens_per_s_per_gpu",
-                                       "model_flop_per_s_per_gpu",
-                                       "mfu",
-                                       "memory_bytes",
-                                       "exposed_communication_s",
-                                       "bubble_s",
-                                       "parameters_count",
-                                       "active_parameters_count"};
-    static_assert(sizeof keys / sizeof *keys == SWEEP_QUANTITY_COUNT, "a key for each");
-    return keys[quantity];
-}
 
 static void
 fill_parameters(struct sweep_row *row, const struct run *run)
@@ -53,13 +34,43 @@ sweep_row_fill(struct sweep_row *row, const struct step *step)
 }
 
 static void
-refuse(struct sweep_row *row, const struct error_list *errors)
+give_reason(struct sweep_row *row, const struct error_list *errors)
 {
     const struct error *error = &errors->items[0];
-    row->status = error->kind == ERROR_INFEASIBLE ? SWEEP_INFEASIBLE : SWEEP_UNREADABLE;
     row->kind = error->kind;
     (void)snprintf(row->reason, sizeof row->reason, "%s%s%s", error->where,
                    *error->where ? ": " : "", error->what);
+}
+
+static void
+refuse(struct sweep_row *row, const struct error_list *errors)
+{
+    give_reason(row, errors);
+    row->status = row->kind == ERROR_INFEASIBLE ? SWEEP_INFEASIBLE : SWEEP_UNREADABLE;
+}
+
+/* The run's model asked; a plan that inference cannot have leaves its columns without a value. */
+static void
+fill_inference(struct sweep_row *row, const struct run *run,
+               const struct inference_request *asked, struct arena *arena)
+{
+    struct error_list errors = {0};
+    struct inference answer;
+    struct inference_request request = *asked;
+    if (request.prompt_tokens == 0)
+        request.prompt_tokens = run->inputs.workload.plan->sequence_tokens;
+    if (request.context_tokens == 0)
+        request.context_tokens = request.prompt_tokens;
+    for (int i = SWEEP_STEP_QUANTITIES; i < SWEEP_QUANTITY_COUNT; i++)
+        row->values[i] = (double)NAN;
+    if (!inference_find(&run->inputs, &request, &answer, arena, &errors)) {
+        give_reason(row, &errors);
+        return;
+    }
+    row->values[SWEEP_PREFILL_S] = answer.prefill.seconds_s;
+    row->values[SWEEP_DECODE_S] = answer.decode.seconds_s;
+    row->values[SWEEP_DECODE_TOKENS_PER_S] = (double)request.batch / answer.decode.seconds_s;
+    row->values[SWEEP_INFERENCE_BYTES] = answer.peak_bytes;
 }
 
 void
@@ -79,8 +90,11 @@ sweep_point_run(const struct sweep_space *space, const struct run *base, struct 
         return;
     }
     const struct step *step = step_simulate(run, RANKS_FOLDED, arena, &errors);
-    if (step)
-        sweep_row_fill(row, step);
-    else
+    if (!step) {
         refuse(row, &errors);
+        return;
+    }
+    sweep_row_fill(row, step);
+    if (space->has_inference)
+        fill_inference(row, run, &space->inference, arena);
 }

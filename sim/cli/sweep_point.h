@@ -14,29 +14,14 @@ enum sweep_status {
 
 enum { SWEEP_REASON_MAX = 516 };
 
-enum sweep_quantity {
-    SWEEP_STEP_S,
-    SWEEP_LOW_S,
-    SWEEP_HIGH_S,
-    SWEEP_TOKENS_PER_S,
-    SWEEP_TOKENS_PER_S_PER_GPU,
-    SWEEP_MODEL_FLOP_PER_S_PER_GPU,
-    SWEEP_MFU,
-    SWEEP_MEMORY_BYTES,
-    SWEEP_NETWORK_S, /* waiting for the network */
-    SWEEP_BUBBLE_S,  /* waiting for other ranks */
-    SWEEP_PARAMETERS_COUNT,
-    SWEEP_ACTIVE_PARAMETERS_COUNT,
-    SWEEP_QUANTITY_COUNT
-};
-const char *sweep_quantity_key(enum sweep_quantity quantity); /* "step_s" */
-
 struct sweep_row {
     enum sweep_status status;
     enum error_kind kind;                /* of the reason */
     struct run_settings settings;        /* of axes and links in turn */
-    double values[SWEEP_QUANTITY_COUNT]; /* of SWEEP_DONE; counts of parameters of others too */
-    char reason[SWEEP_REASON_MAX];       /* of the others: "where: what" */
+    double values[SWEEP_QUANTITY_COUNT]; /* of SWEEP_DONE; counts of parameters of others too;
+                                            NAN: what inference cannot do */
+    bool is_on_front;                    /* marked by sweep_front_mark */
+    char reason[SWEEP_REASON_MAX];       /* of the others, or why there is no inference */
 };
 
 /* What came of a simulated step. */
@@ -51,11 +36,14 @@ void sweep_rows_head(const struct sweep_space *space, struct text *out);
 void sweep_rows_csv_head(const struct sweep_space *space, struct text *out);
 void sweep_row_print(const struct sweep_space *space, const struct sweep_row *row,
                      struct text *out);
-void sweep_row_write_csv(const struct sweep_row *row, struct text *out);
-void sweep_row_write_json(const struct sweep_row *row, struct text *out);
+void sweep_row_write_csv(const struct sweep_space *space, const struct sweep_row *row,
+                         struct text *out);
+void sweep_row_write_json(const struct sweep_space *space, const struct sweep_row *row,
+                          struct text *out);
 
-/* Draws a quantity over the first axis, a curve for each combination of the others; false after
- * adding why there is nothing to draw. */
+/* Draws a quantity over the first axis, a curve for each combination of the others; of a front its
+ * first column over its second, with rings where another point is better. NULL after adding why
+ * there is nothing to draw. */
 struct sweep_picture {
     const struct sweep_space *space;
     const struct run *base;

@@ -1,6 +1,8 @@
 /* Rows of a sweep: a table for people, CSV and JSON lines for programs. */
+#include <math.h>
 #include <string.h>
 
+#include "sim/base/csv.h"
 #include "sim/base/json_writer.h"
 #include "sim/base/units.h"
 #include "sim/cli/sweep_point.h"
@@ -30,13 +32,25 @@ column_width(const struct sweep_space *space, size_t index)
     return (int)width;
 }
 
+/* Of a front each row begins with its mark. */
+static void
+print_mark(const struct sweep_space *space, bool is_on_front, struct text *out)
+{
+    if (space->front_count > 0)
+        text_format(out, is_on_front ? "* " : "  ");
+}
+
 void
 sweep_rows_head(const struct sweep_space *space, struct text *out)
 {
+    print_mark(space, false, out);
     for (size_t i = 0; i < space->axis_count + space->link_count; i++)
         text_format(out, "%*s  ", column_width(space, i), field_of(space, i));
-    text_format(out, "%9s %10s %10s %7s %9s %9s %9s\n", "step", "+-", "tok/s/GPU", "MFU",
+    text_format(out, "%9s %10s %10s %7s %9s %9s %9s", "step", "+-", "tok/s/GPU", "MFU",
                 "memory", "network", "bubble");
+    if (space->has_inference)
+        text_format(out, " %9s %9s %9s %9s", "prefill", "decode", "decoded/s", "serving");
+    text_format(out, "\n");
 }
 
 /* The sentence alone: a table has no room for its place. */
@@ -48,10 +62,25 @@ reason_words(const struct sweep_row *row)
     return words ? words + 2 : row->reason;
 }
 
+static void
+print_inference(const struct sweep_row *row, struct text *out)
+{
+    const double *values = row->values;
+    if (isnan(values[SWEEP_PREFILL_S])) {
+        text_format(out, "  - %s", reason_words(row));
+        return;
+    }
+    text_format(out, " %9s %9s", units_format_s(values[SWEEP_PREFILL_S]).text,
+                units_format_s(values[SWEEP_DECODE_S]).text);
+    text_format(out, " %9s %9s", units_format_count(values[SWEEP_DECODE_TOKENS_PER_S]).text,
+                units_format_bytes(values[SWEEP_INFERENCE_BYTES]).text);
+}
+
 void
 sweep_row_print(const struct sweep_space *space, const struct sweep_row *row, struct text *out)
 {
     const double *values = row->values;
+    print_mark(space, row->is_on_front, out);
     for (size_t i = 0; i < row->settings.count; i++)
         text_format(out, "%*s  ", column_width(space, i), value_of(row->settings.texts[i]));
     if (row->status != SWEEP_DONE) {
@@ -64,8 +93,11 @@ sweep_row_print(const struct sweep_space *space, const struct sweep_row *row, st
                 units_format_count(values[SWEEP_TOKENS_PER_S_PER_GPU]).text);
     text_format(out, " %7s %9s", units_format_fraction(values[SWEEP_MFU]).text,
                 units_format_bytes(values[SWEEP_MEMORY_BYTES]).text);
-    text_format(out, " %9s %9s\n", units_format_s(values[SWEEP_NETWORK_S]).text,
+    text_format(out, " %9s %9s", units_format_s(values[SWEEP_NETWORK_S]).text,
                 units_format_s(values[SWEEP_BUBBLE_S]).text);
+    if (space->has_inference)
+        print_inference(row, out);
+    text_format(out, "\n");
 }
 
 void
@@ -73,44 +105,33 @@ sweep_rows_csv_head(const struct sweep_space *space, struct text *out)
 {
     for (size_t i = 0; i < space->axis_count + space->link_count; i++)
         text_format(out, "%s,", field_of(space, i));
-    for (int i = 0; i < SWEEP_QUANTITY_COUNT; i++)
+    for (int i = 0; i < sweep_space_quantities(space); i++)
         text_format(out, "%s,", sweep_quantity_key((enum sweep_quantity)i));
-    text_format(out, "reason\n");
-}
-
-/* Quoted where RFC 4180 asks for it. */
-static void
-write_csv_text(struct text *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        text_format(out, "%s", text);
-        return;
-    }
-    text_format(out, "\"");
-    for (; *text; text++)
-        text_format(out, *text == '"' ? "\"\"" : "%c", *text);
-    text_format(out, "\"");
+    text_format(out, space->front_count > 0 ? "is_on_front,reason\n" : "reason\n");
 }
 
 void
-sweep_row_write_csv(const struct sweep_row *row, struct text *out)
+sweep_row_write_csv(const struct sweep_space *space, const struct sweep_row *row,
+                    struct text *out)
 {
     for (size_t i = 0; i < row->settings.count; i++) {
-        write_csv_text(out, value_of(row->settings.texts[i]));
+        csv_write_text(out, value_of(row->settings.texts[i]));
         text_format(out, ",");
     }
-    for (int i = 0; i < SWEEP_QUANTITY_COUNT; i++) {
-        struct json_writer writer = json_writer_new(out, false);
-        if (row->status == SWEEP_DONE)
-            json_write_real(&writer, row->values[i]);
+    for (int i = 0; i < sweep_space_quantities(space); i++) {
+        if (row->status == SWEEP_DONE && !isnan(row->values[i]))
+            csv_write_real(out, row->values[i]);
         text_format(out, ",");
     }
-    write_csv_text(out, row->reason);
+    if (space->front_count > 0)
+        text_format(out, "%d,", row->is_on_front);
+    csv_write_text(out, row->reason);
     text_format(out, "\n");
 }
 
 void
-sweep_row_write_json(const struct sweep_row *row, struct text *out)
+sweep_row_write_json(const struct sweep_space *space, const struct sweep_row *row,
+                     struct text *out)
 {
     struct json_writer writer = json_writer_new(out, false);
     json_write_begin_object(&writer);
@@ -119,9 +140,13 @@ sweep_row_write_json(const struct sweep_row *row, struct text *out)
     for (size_t i = 0; i < row->settings.count; i++)
         json_write_string(&writer, row->settings.texts[i]);
     json_write_end_array(&writer);
-    for (int i = 0; row->status == SWEEP_DONE && i < SWEEP_QUANTITY_COUNT; i++)
-        json_write_real_at(&writer, sweep_quantity_key((enum sweep_quantity)i), row->values[i]);
-    if (row->status != SWEEP_DONE)
+    for (int i = 0; row->status == SWEEP_DONE && i < sweep_space_quantities(space); i++)
+        if (!isnan(row->values[i]))
+            json_write_real_at(&writer, sweep_quantity_key((enum sweep_quantity)i),
+                               row->values[i]);
+    if (space->front_count > 0)
+        json_write_bool_at(&writer, "is_on_front", row->is_on_front);
+    if (*row->reason)
         json_write_string_at(&writer, "reason", row->reason);
     json_write_end_object(&writer);
     text_append(out, "\n", 1);

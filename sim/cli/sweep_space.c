@@ -131,6 +131,12 @@ sweep_space_count(const struct sweep_space *space)
     return space->samples > 0 ? (size_t)space->samples : product_count(space);
 }
 
+int
+sweep_space_quantities(const struct sweep_space *space)
+{
+    return space->has_inference ? SWEEP_QUANTITY_COUNT : SWEEP_STEP_QUANTITIES;
+}
+
 void
 sweep_space_place(const struct sweep_space *space, size_t point, size_t *values)
 {

@@ -3,7 +3,9 @@
 #ifndef SIM_CLI_SWEEP_SPACE_H
 #define SIM_CLI_SWEEP_SPACE_H
 
+#include "models/inference.h"
 #include "models/run.h"
+#include "sim/cli/sweep_quantity.h"
 
 /* A field that takes each value in turn; the last of several runs fastest. */
 struct sweep_axis {
@@ -29,9 +31,16 @@ struct sweep_space {
     int64_t samples; /* 0: every point */
     int64_t seed;
     const double *fractions; /* of each sample on each axis; set by sweep_space_check */
+    bool has_inference;      /* the model is asked too */
+    struct inference_request inference; /* 0 tokens: the plan's sequence; then the prompt's */
+    enum sweep_quantity front[SWEEP_QUANTITY_COUNT]; /* columns of a Pareto front, if any */
+    size_t front_count;
+    double slack_fraction; /* what counts as equal on it */
 };
 
 enum { SWEEP_POINTS_MAX = 100000000, SWEEP_SAMPLES_MAX = 1000000 };
+/* Sequences or tokens asked at once: far above any real batch or context, catches slips. */
+enum { SWEEP_INFERENCE_MAX = 1 << 24 };
 
 /* "FIELD=FROM:TO:STEP", "FIELD=FROM:TO" (doubles) or "FIELD=VALUE,VALUE,...". */
 bool sweep_space_add_axis(struct sweep_space *space, const char *text, struct arena *arena,
@@ -43,8 +52,10 @@ void sweep_space_add_condition(struct sweep_space *space, const char *formula,
                                struct arena *arena);
 
 /* A file {"run": FILE, "set": {FIELD: VALUE}, "over": {FIELD: VALUES}, "link": {FIELD: FORMULA},
- * "where": [FORMULA], "samples": N, "seed": N}; VALUES is a list or "FROM:TO:STEP". What it sets
- * comes back as settings; *run_file is relative to where the program runs. */
+ * "where": [FORMULA], "samples": N, "seed": N, "inference": {"batch": N, "prompt_tokens": N,
+ * "context_tokens": N}, "pareto": [COLUMN], "slack_fraction": X}; VALUES is a list or
+ * "FROM:TO:STEP". What it sets comes back as settings; *run_file is relative to where the program
+ * runs. */
 bool sweep_space_read(struct sweep_space *space, const struct json *object,
                       struct run_settings *settings, const char **run_file, struct arena *arena,
                       struct error_list *errors);
@@ -55,6 +66,9 @@ bool sweep_space_check(struct sweep_space *space, struct arena *arena,
                        struct error_list *errors);
 
 size_t sweep_space_count(const struct sweep_space *space);
+
+/* How many columns a row has: those of the step, and of inference where that is asked for. */
+int sweep_space_quantities(const struct sweep_space *space);
 
 /* Which value each axis has at a point: of a product in order, else as the samples fall. */
 void sweep_space_place(const struct sweep_space *space, size_t point, size_t *values);

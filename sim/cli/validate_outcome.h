@@ -4,6 +4,7 @@
 
 #include "plots/ratio_chart.h"
 #include "sim/cli/command.h"
+#include "sim/cli/host_steps.h"
 #include "validate/comparison.h"
 #include "validate/error_table.h"
 #include "validate/suite.h"
@@ -11,6 +12,8 @@
 
 struct validate_outcome {
     const struct suite_table *asked;
+    const struct host_steps_question *host; /* NULL: nothing is measured now */
+    struct host_steps steps;                /* of the host */
     struct comparison_basis basis;
     struct comparison comparison;
     struct error_table table;

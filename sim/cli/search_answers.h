@@ -1,0 +1,35 @@
+/* What a search asks of plans, and the answers: any process with the same space can give them. */
+#ifndef SIM_CLI_SEARCH_ANSWERS_H
+#define SIM_CLI_SEARCH_ANSWERS_H
+
+#include "sim/cli/crew.h"
+#include "sim/cli/search.h"
+
+/* A question is points one behind the other. */
+enum search_question {
+    ASK_BOUNDS, /* of plans that agree in all degrees and the microbatch: a bound_answer each */
+    ASK_MEMORY, /* of one: a memory_answer */
+    ASK_STEP,   /* of one: its row's values; nothing where it has no step */
+    SEARCH_QUESTION_COUNT
+};
+
+struct bound_answer {
+    double bound_s;
+    bool has_price;
+};
+
+struct memory_answer {
+    double peak_bytes;
+    bool fits;
+};
+
+/* The crew's table; its setup is the search, of which they read the space only. */
+extern crew_answer *const SEARCH_ANSWERS[SEARCH_QUESTION_COUNT];
+
+void search_append_points(struct text *question, const struct search_plan *plans, size_t count);
+
+/* What makes the base's plan the point's. */
+struct run_settings search_settings(const struct search *search, const struct plan_point *point,
+                                    struct arena *arena);
+
+#endif

@@ -24,20 +24,28 @@ HEADERS   := $(sort $(foreach room,$(ROOMS),$(wildcard $(room)/*.h)))
 TESTS     := $(filter %_test.c,$(SOURCES))
 BENCHES   := $(filter %_bench.c,$(SOURCES))
 FUZZES    := $(filter %_fuzz.c,$(SOURCES))
-MEASURE   := $(wildcard validate/measure_main.c)
-MAINS     := sim/cli/main.c $(MEASURE)
-LIBRARY   := $(filter-out $(TESTS) $(BENCHES) $(FUZZES) $(MAINS),$(SOURCES))
+MEASURE   := validate/measure_main.c validate/measure_lines.c validate/measure_launch.c \
+             validate/measure_step.c
+MAINS     := sim/cli/main.c sim/cli/main_mpi.c $(MEASURE)
+# The processes of build/measure-mpi; those of all else are one (validate/process_group.h).
+PROCESSES := validate/process_group_mpi.c
+# Those of build/stepcast-mpi (sim/cli/ranks.h).
+RANKS     := sim/cli/ranks_mpi.c
+LIBRARY   := $(filter-out $(TESTS) $(BENCHES) $(FUZZES) $(MAINS) $(PROCESSES) $(RANKS),$(SOURCES))
 DEMO      := configs/runs/zaya1-base-4k-1024.json
 
 # Asked for once, and only when something is compiled: a bare machine has no pkg-config yet.
 once           = $(eval $1 := $2)$($1)
+# Open MPI where it is installed; without it there is no build/measure-mpi.
+MPI           := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
+MPI_LIBS       = $(call once,MPI_LIBS,$(shell pkg-config --libs $(MPI)))
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(patsubst -I%,-isystem%,$(shell \
-                 pkg-config --cflags jansson gsl pangocairo hwloc)))
-PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo hwloc))
+                 pkg-config --cflags jansson gsl pangocairo hwloc sqlite3 $(MPI))))
+PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo hwloc sqlite3))
 JANSSON_LIBS   = $(call once,JANSSON_LIBS,$(shell pkg-config --libs jansson))
 CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
 # Before GSL's own BLAS, which would answer to the same names.
-MEASURE_LIBS   := $(if $(MEASURE),-lopenblas)
+MEASURE_LIBS   := -lopenblas -fopenmp
 
 # -ffp-contract=off: gcc and clang must give the same bytes.
 LANGUAGE = -std=c11 -D_XOPEN_SOURCE=700 -I. $(PACKAGE_CFLAGS)
@@ -48,8 +56,9 @@ say      = $(if $(V),,@echo '  $1'; )
 
 .DELETE_ON_ERROR:
 .SECONDARY:
+PROGRAMS := $(BUILD)/stepcast $(BUILD)/measure $(if $(MPI),$(BUILD)/measure-mpi $(BUILD)/stepcast-mpi)
 .PHONY: all
-all: $(BUILD)/stepcast $(MEASURE:%=$(BUILD)/measure) ## the programs (what plain `make` does)
+all: $(PROGRAMS) ## the programs (what plain `make` does)
 
 .PHONY: help
 help: ## this list
@@ -81,9 +90,12 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 
 # What build/measure times is compiled for the machine that it measures.
 TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stream.o \
-                 $(BUILD)/obj/validate/cpu_attention.o $(BUILD)/obj/validate/cpu_convolution.o
+                 $(BUILD)/obj/validate/cpu_attention.o $(BUILD)/obj/validate/cpu_convolution.o \
+                 $(BUILD)/obj/validate/cpu_experts.o
 TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
 $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
+
+$(BUILD)/obj/validate/cpu_threads.o: private OPT := $(OPT) -fopenmp
 
 # The source of the GPU kernels, that a GPU's own compiler gets at run time: its lines as text.
 $(BUILD)/gpu_kernels.c: validate/gpu_kernels.cu Makefile
@@ -94,7 +106,17 @@ $(BUILD)/obj/gpu_kernels.o: $(BUILD)/gpu_kernels.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
 
-LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gpu_kernels.o
+# Which sources the program was built from, by which stored results know whether they are its own.
+$(BUILD)/program_version.c: $(LIBRARY) $(HEADERS) $(BUILD)/sources Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "sim/cli/version.h"'; \
+	   echo 'const char program_version[] = STEPCAST_VERSION "+'$$(cat $(LIBRARY) $(HEADERS) | \
+	   sha256sum | cut -c 1-16)'";'; } >$@
+$(BUILD)/obj/program_version.o: $(BUILD)/program_version.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
+
+LIBRARY_OBJECTS := $(LIBRARY:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gpu_kernels.o $(BUILD)/obj/program_version.o
 $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS) $(BUILD)/sources
 	@rm -f $@
 	$(call say,ar $@)ar rcsD $@ $(LIBRARY_OBJECTS)
@@ -102,16 +124,25 @@ $(BUILD)/libstepcast.a: $(LIBRARY_OBJECTS) $(BUILD)/sources
 $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
 
-$(BUILD)/measure: $(BUILD)/obj/validate/measure_main.o $(BUILD)/libstepcast.a
+MEASURE_OBJECTS := $(MEASURE:%.c=$(BUILD)/obj/%.o)
+$(BUILD)/measure: $(MEASURE_OBJECTS) $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(MEASURE_LIBS) $(JANSSON_LIBS) -lm -o $@
+
+# Its processes come before the library's.
+PROCESSES_OBJECT := $(PROCESSES:%.c=$(BUILD)/obj/%.o)
+$(BUILD)/measure-mpi: $(MEASURE_OBJECTS) $(PROCESSES_OBJECT) $(BUILD)/libstepcast.a
+	$(call say,link $@)$(LINK) $^ $(MEASURE_LIBS) $(JANSSON_LIBS) $(MPI_LIBS) -lm -o $@
+
+$(BUILD)/stepcast-mpi: $(BUILD)/obj/sim/cli/main_mpi.o $(RANKS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
+	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) $(MPI_LIBS) -lm -o $@
 
 .PHONY: install uninstall
 install: all ## the program, its man page and configs, to $(DESTDIR)$(prefix)
-	install -D -t '$(DESTDIR)$(prefix)/bin' $(BUILD)/stepcast $(MEASURE:%=$(BUILD)/measure)
+	install -D -t '$(DESTDIR)$(prefix)/bin' $(PROGRAMS)
 	install -D -m 644 -t '$(DESTDIR)$(prefix)/share/man/man1' sim/cli/stepcast.1
 	find configs -type f -exec install -D -m 644 '{}' '$(DESTDIR)$(prefix)/share/stepcast/{}' ';'
 uninstall: ## takes that away again
-	rm -f '$(DESTDIR)$(prefix)/bin/stepcast' '$(DESTDIR)$(prefix)/bin/measure' '$(DESTDIR)$(prefix)/share/man/man1/stepcast.1'
+	rm -f $(PROGRAMS:$(BUILD)/%='$(DESTDIR)$(prefix)/bin/%') '$(DESTDIR)$(prefix)/share/man/man1/stepcast.1'
 	rm -rf '$(DESTDIR)$(prefix)/share/stepcast'
 
 .PHONY: clean
@@ -131,13 +162,20 @@ demo: packages ## predicts and draws ZAYA1-base on 1,024 MI300X
 .PHONY: validate validate-host
 validate: $(BUILD)/stepcast validate-host ## error tables against measured times, and whether they keep their limits
 	$(BUILD)/stepcast validate --suite validate/tolerances.json
-# Half of the kernels fit a core, the other half must agree; a busy machine may try three times.
+# Half of the kernels fit a core, the other half must agree, and so must training steps that it
+# runs for real, by one process and by two; a busy machine may try three times.
 HOST_LIMITS := gemm=15% grouped_gemm=20% attention=20% attention_backward=20% memory_bound=15%
+HOST_STEPS := $(BUILD)/stepcast validate --host --summary --order 0.7 --budget-s 1
 validate-host: all ## the same of this machine: measures its cores, fits one, holds it to the rest
 	@for attempt in first second last; do \
+	    rm -f $(BUILD)/host.cluster.json; \
 	    $(BUILD)/stepcast calibrate --host -o $(BUILD)/host.json >$(BUILD)/host.txt || exit 1; \
 	    $(BUILD)/stepcast validate --device $(BUILD)/host.json --summary \
-	        --measured $(BUILD)/host.kernels.jsonl $(HOST_LIMITS:%=--tolerance %) && exit; \
+	        --measured $(BUILD)/host.kernels.jsonl $(HOST_LIMITS:%=--tolerance %) && \
+	    $(HOST_STEPS) --device $(BUILD)/host.json --tolerance step=12% && \
+	    { [ ! -e $(BUILD)/host.cluster.json ] || \
+	      $(HOST_STEPS) --cluster $(BUILD)/host.cluster.json --tolerance step=15% \
+	          --steps validate/host_plans.jsonl; } && exit; \
 	done; echo 'validate-host: past its limits three times'; exit 1
 
 .PHONY: bench
@@ -156,23 +194,42 @@ $(BUILD)/bench/whole_process: .ci/whole_process.c $(BUILD)/flags
 export LSAN_OPTIONS := suppressions="$(CURDIR)/.ci/leaks.txt":print_suppressions=0:$(LSAN_OPTIONS)
 
 # One program of all tests. x_test.c defines `Suite *x_suite(void)`; the list is made here.
+suites = $(basename $(notdir $(1:%_test.c=%.c)))
+test_main = { echo '\#include <check.h>'; \
+	   for s in $(call suites,$1); do echo "Suite *$${s}_suite(void);"; done; \
+	   echo 'int main(void) { SRunner *runner = srunner_create(NULL);'; \
+	   for s in $(call suites,$1); do echo "srunner_add_suite(runner, $${s}_suite());"; done; \
+	   echo 'srunner_run_all(runner, CK_ENV); int failed = srunner_ntests_failed(runner);'; \
+	   echo 'srunner_free(runner); return failed != 0; }'; }
 $(BUILD)/unit_main.c: $(BUILD)/sources Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include <check.h>'; \
-	   for s in $(basename $(notdir $(TESTS:%_test.c=%.c))); do echo "Suite *$${s}_suite(void);"; done; \
-	   echo 'int main(void) { SRunner *runner = srunner_create(NULL);'; \
-	   for s in $(basename $(notdir $(TESTS:%_test.c=%.c))); do echo "srunner_add_suite(runner, $${s}_suite());"; done; \
-	   echo 'srunner_run_all(runner, CK_ENV); int failed = srunner_ntests_failed(runner);'; \
-	   echo 'srunner_free(runner); return failed != 0; }'; } > $@
-$(BUILD)/obj/unit_main.o: $(BUILD)/unit_main.c $(BUILD)/flags
+	@$(call test_main,$(TESTS)) >$@
+MPI_TESTS := validate/process_group_test.c validate/process_collective_test.c \
+             validate/training_processes_test.c
+$(BUILD)/unit-mpi_main.c: Makefile
+	@mkdir -p $(@D)
+	@$(call test_main,$(MPI_TESTS)) >$@
+$(BUILD)/obj/unit%main.o: $(BUILD)/unit%main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(CC) -std=c11 $(SANITIZE) -c $< -o $@
 $(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(MEASURE_LIBS) $(PACKAGE_LIBS) -lm -o $@
+$(BUILD)/unit-mpi: $(BUILD)/obj/unit-mpi_main.o $(MPI_TESTS:%.c=$(BUILD)/obj/%.o) $(PROCESSES_OBJECT) \
+                   $(BUILD)/libstepcast.a
+	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(MEASURE_LIBS) $(JANSSON_LIBS) $(MPI_LIBS) -lm -o $@
 
 .PHONY: unit
 unit: $(BUILD)/unit ## the unit tests
 	CK_DEFAULT_TIMEOUT=60 $(BUILD)/unit
+
+# More processes than cores are welcome, and the root of a container is no root to fear. MPI starts
+# once in a process: a suite at a time.
+MPIRUN := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe \
+          --bind-to none --mca mpi_yield_when_idle 1
+.PHONY: unit-mpi
+unit-mpi: $(if $(MPI),$(BUILD)/unit-mpi) ## those of groups of processes, on three, where Open MPI is installed
+	@$(if $(MPI),for s in $(call suites,$(MPI_TESTS)); do CK_RUN_SUITE=$$s CK_FORK=no $(MPIRUN) -n 3 \
+	    $(BUILD)/unit-mpi || exit; done,echo 'unit-mpi: Open MPI is not installed')
 
 .PHONY: check
 check: ## builds everything and runs every check below (CI runs exactly this)
@@ -182,8 +239,8 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 	@echo 'check: everything passed'
 
 .PHONY: check-all
-check-all: unit errors-kept validate-host unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
-           simgrid headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
+check-all: unit unit-mpi errors-kept validate-host unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
+           ranks simgrid report headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
 SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -199,8 +256,9 @@ everything: all $(BUILD)/unit
 .PHONY: unit-clang unit-sanitized
 unit-clang: build-clang ## the unit tests, compiled by clang
 	CK_DEFAULT_TIMEOUT=60 $(BUILD)/clang/unit
+# All in one process: looking for leaks takes a third of a second, and each process would.
 unit-sanitized: build-sanitized ## the unit tests under address and undefined behaviour sanitizers
-	CK_DEFAULT_TIMEOUT=120 $(BUILD)/sanitized/unit
+	CK_FORK=no $(BUILD)/sanitized/unit
 
 .PHONY: fuzz fuzz-smoke fuzz-programs
 fuzz-programs: $(FUZZ_PROGRAMS)
@@ -209,8 +267,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) -fsanitize=fuzzer $^ $(PACKAGE_LIBS) -lm -o $@
 fuzz: build-sanitized ## feeds every reader broken input for SECONDS=60 each
 	@.ci/fuzz $(BUILD)/fuzz $(SECONDS) $(FUZZES:%.c=$(BUILD)/sanitized/fuzz/%)
-fuzz-smoke: build-sanitized ## the same for 5 s each
-	@.ci/fuzz $(BUILD)/fuzz 5 $(FUZZES:%.c=$(BUILD)/sanitized/fuzz/%)
+fuzz-smoke: build-sanitized ## the same inputs each time, 20,000 or 5 s of them
+	@rm -rf $(BUILD)/fuzz/smoke && mkdir -p $(BUILD)/fuzz/smoke
+	@.ci/fuzz $(BUILD)/fuzz/smoke 5/20000 $(FUZZES:%.c=$(BUILD)/sanitized/fuzz/%)
 
 .PHONY: errors-kept
 errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit is shown
@@ -227,6 +286,10 @@ same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from bot
 readme: all ## the README's commands show what it says they show
 	@.ci/readme README.md
 
+.PHONY: ranks
+ranks: all ## the same from any number of processes, where Open MPI is installed
+	@$(if $(MPI),.ci/ranks $(BUILD) env $(MPIRUN),echo 'ranks: Open MPI is not installed')
+
 .PHONY: simgrid
 simgrid: $(BUILD)/stepcast ## flow lists against SimGrid, where libsimgrid-dev is installed
 	@if pkg-config --exists simgrid; then \
@@ -235,6 +298,10 @@ simgrid: $(BUILD)/stepcast ## flow lists against SimGrid, where libsimgrid-dev i
 	        -o $(BUILD)/simgrid_flows && \
 	    .ci/simgrid $(BUILD)/stepcast $(BUILD)/simgrid_flows; \
 	else echo 'simgrid: libsimgrid-dev is not installed, skipped'; fi
+
+.PHONY: report
+report: $(BUILD)/stepcast ## pages of `stepcast report` in a browser, where chromium is installed
+	@.ci/report $(BUILD)/stepcast $(BUILD)/report
 
 .PHONY: headers layers pure
 headers: ## each header compiles alone and twice
@@ -279,7 +346,7 @@ man-lint: $(BUILD)/stepcast
 	@.ci/man $(BUILD)/stepcast
 scripts:
 	@shellcheck .ci/packages .ci/run .ci/layers .ci/pure .ci/functions .ci/text .ci/match .ci/readme \
-	    .ci/same-bytes .ci/fuzz .ci/bench .ci/man .ci/simgrid sim/cli/cli_test.sh
+	    .ci/same-bytes .ci/fuzz .ci/bench .ci/man .ci/simgrid .ci/report .ci/ranks sim/cli/cli_test.sh
 	@echo 'scripts: no finding'
 
 -include $(SOURCES:%.c=$(BUILD)/obj/%.d)

@@ -2,6 +2,8 @@
 #include "validate/host_topology.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -10,18 +12,17 @@
 
 Suite *host_topology_suite(void);
 
-/* As /proc/meminfo says it on its first line; 0 where there is none. */
+/* As /proc/meminfo says it on its first line, in KiB; 0 where there is none. */
 static double
 memory_total_bytes(void)
 {
-    double kibibytes = 0;
+    char line[128] = "";
     FILE *file = fopen("/proc/meminfo", "r");
     if (!file)
         return 0;
-    if (fscanf(file, "MemTotal: %lf kB", &kibibytes) != 1)
-        kibibytes = 0;
+    bool is_read = fgets(line, sizeof line, file) != NULL;
     fclose(file);
-    return kibibytes * 1024;
+    return is_read ? 1024 * strtod(line + strlen("MemTotal:"), NULL) : 0;
 }
 
 START_TEST(this_machine_has_cores_and_memory)

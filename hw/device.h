@@ -69,7 +69,8 @@ struct device_gemm {
     int64_t split_maximum;
     /* Of one compute unit, at once: while one loads another multiplies. */
     int64_t resident_workgroups;
-    double drift_rounds; /* until half of the units no longer keep step with the others */
+    double peak_product_flop; /* of the least product that reaches peak rate; 0: not known */
+    double drift_rounds;      /* until half of the units no longer keep step with the others */
     /* What the loop issues at the boost clock, all units; what power allows while every unit
      * multiplies. 0: the device has no such unit. */
     double boost_flop_per_s[DTYPE_COUNT];

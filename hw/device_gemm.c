@@ -29,6 +29,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_SECONDS("split_s", gemm_reading, gemm.split_s),
     FIELD_COUNT("split_maximum", gemm_reading, gemm.split_maximum, 64),
     FIELD_COUNT("resident_workgroups", gemm_reading, gemm.resident_workgroups, 32),
+    FIELD_NUMBER_IF_ANY("peak_product_flop", gemm_reading, gemm.peak_product_flop, 1, 1e18),
     FIELD_NUMBER("drift_rounds", gemm_reading, gemm.drift_rounds, 1e-3, 1e9),
     FIELD_NUMBER("exposed_fraction", gemm_reading, gemm.exposed_fraction, 0, 1),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),

@@ -24,6 +24,8 @@ START_TEST(one_round_of_tiles_takes_one_tile)
     CHECK_NEAR(cost.seconds_s, 3e-6, 1e-12);
     ck_assert_int_eq(cost.tiles, 4);
     ck_assert_int_eq(cost.waves, 1);
+    ck_assert_int_eq(cost.tile_m, 100);
+    ck_assert_int_eq(cost.tile_n, 100);
     ck_assert_int_eq(cost.bound, BOUND_COMPUTE);
     CHECK_NEAR(cost.flop, 8e6, 1e-12);
     CHECK_NEAR(cost.relative_sigma, 0.03, 1e-12);

@@ -398,8 +398,11 @@ static struct candidate
 candidate_new(const struct setting *setting, const struct grid *grid, double splits,
               bool is_streamed)
 {
-    struct candidate candidate = {
-        .cut = {.tiles = grid->tiles, .splits = splits, .workgroups = grid->tiles * splits}};
+    struct candidate candidate = {.cut = {.tiles = grid->tiles,
+                                          .tile_m = grid->m,
+                                          .tile_n = grid->n,
+                                          .splits = splits,
+                                          .workgroups = grid->tiles * splits}};
     candidate.cut.is_streamed = is_streamed;
     if (is_streamed)
         price_stream(setting, grid, &candidate.cut);

@@ -6,7 +6,8 @@
 
 /* One way to cut the work, and what it costs. */
 struct gemm_cut {
-    double tiles;      /* of all products; a mean where rows are dealt out at random */
+    double tiles; /* of all products; a mean where rows are dealt out at random */
+    double tile_m, tile_n;
     double splits;     /* of k */
     bool is_streamed;  /* instead: stream-K, all tiles' steps dealt out evenly to the units */
     double workgroups; /* tiles times splits */

@@ -43,6 +43,7 @@ kernel_cost_add(struct kernel_cost *sum, const struct kernel_cost *part, double 
     sum->hbm_bytes += times * part->hbm_bytes;
     sum->tiles = add_counts(sum->tiles, part->tiles, times);
     sum->waves = add_counts(sum->waves, part->waves, times);
+    sum->tile_m = sum->tile_n = 0;
     sum->seconds_s = whole_s;
 }
 

@@ -15,7 +15,8 @@ struct kernel_cost {
     enum kernel_bound bound; /* what it waits for most */
     double flop;
     double hbm_bytes;
-    int64_t tiles, waves;    /* of matrix kernels; 0 of others */
+    int64_t tiles, waves;   /* of matrix kernels; 0 of others */
+    int64_t tile_m, tile_n; /* rows and columns of a tile; 0 where they are not one product's */
     double compute_fraction; /* of the device's compute units, while it runs: 0 to 1 */
     double hbm_fraction;     /* of the HBM bandwidth that the device reaches: 0 to 1 */
 };

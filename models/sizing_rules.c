@@ -6,12 +6,15 @@
 #include "models/memory.h"
 #include "sim/base/units.h"
 
-const char *const SIZING_SOURCE = "arXiv 2401.14489";
+static const char CO_DESIGN[] = "arXiv 2401.14489", ZAYA1_ON_AMD[] = "arXiv 2511.17127";
 
-/* Tensor cores and matrix cores take operands in pieces of 128 bytes: 64 elements of 16 bits. */
-enum { GRANULE = 64, MICROBATCH_TRIED_MAX = 1 << 12 };
-/* Waves emptier than that cost what a better width would not; a gated layer is near 8/3 of the
- * width within so much. Both chosen here: the paper says "as full as possible" and "near". */
+/* The vocabulary in 64s whatever its type (arXiv 2401.14489: v divisible by 64). */
+enum { VOCABULARY_GRANULE = 64, MICROBATCH_TRIED_MAX = 1 << 12 };
+/* Tensor cores and matrix cores take operands in pieces of so much: 64 elements of 16 bits
+ * (arXiv 2401.14489, of A100). */
+static const double GRANULE_BYTES = 128;
+/* Tiles and waves emptier than that cost what a better width would not; a gated layer is near 8/3
+ * of the width within so much. Chosen here: the paper says "as full as possible" and "near". */
 static const double FULL_ENOUGH_FRACTION = 0.9, NEAR_FRACTION = 0.1;
 
 struct rule_writer {
@@ -28,7 +31,7 @@ static void
 add_rule(struct rule_writer *writer, const char *key, const char *rule, const char *found,
          enum sizing_verdict verdict)
 {
-    writer->rules[writer->count++] = (struct sizing_rule){key, rule, found, verdict};
+    writer->rules[writer->count++] = (struct sizing_rule){key, rule, found, CO_DESIGN, verdict};
 }
 
 static enum sizing_verdict
@@ -39,13 +42,22 @@ verdict_of(bool holds)
 
 /* "2,050: divisible by 2" */
 static void
-add_granule(struct rule_writer *writer, const char *key, const char *rule, int64_t value)
+add_multiple(struct rule_writer *writer, const char *key, const char *what, int64_t value,
+             int64_t granule)
 {
     int64_t power = value & -value; /* the largest power of two that divides it */
-    add_rule(writer, key, rule,
+    add_rule(writer, key, arena_format(writer->arena, "%s in %llds", what, (long long)granule),
              arena_format(writer->arena, "%lld, divisible by %lld", (long long)value,
                           (long long)power),
-             verdict_of(value % GRANULE == 0));
+             verdict_of(value % granule == 0));
+}
+
+/* Of what operands of products are made of. */
+static void
+add_granule(struct rule_writer *writer, const char *key, const char *what, int64_t value)
+{
+    double elements = GRANULE_BYTES / dtype_bytes(writer->plan->compute_dtype);
+    add_multiple(writer, key, what, value, (int64_t)elements);
 }
 
 /* What a plan would take with another value of one field; false where it is none. */
@@ -134,7 +146,7 @@ add_feed_forward(struct rule_writer *writer)
     add_rule(writer, "gated_width", "gated layers are about 8/3 of the width", found,
              has_dense ? verdict_of(is_near) : SIZING_SILENT);
     int64_t cut = has_dense ? writer->plan->tensor : writer->plan->expert_tensor;
-    add_granule(writer, "feed_forward", "feed-forward channels of a rank in 64s",
+    add_granule(writer, "feed_forward", "feed-forward channels of a rank",
                 (has_dense ? arch->dense_ffn : arch->expert_ffn) / (cut > 0 ? cut : 1));
 }
 
@@ -162,27 +174,152 @@ sizing_waves(const struct kernel_cost *cost, const struct device *device, struct
                         units_format_fraction(filled - (double)cost->waves + 1).text);
 }
 
-/* Time-weighted over the products of the chain that deal tiles out wave by wave. */
-static void
-add_waves(struct rule_writer *writer)
+/* Of its experts' rows together, or of all of a batch. */
+static double
+result_elements(const struct kernel *kernel)
+{
+    if (kernel->kind == KERNEL_GEMM)
+        return (double)kernel->gemm.batch * (double)kernel->gemm.m * (double)kernel->gemm.n;
+    double rows = 0;
+    for (int64_t i = 0; i < kernel->grouped_gemm.experts; i++)
+        rows += (double)kernel->grouped_gemm.rows[i];
+    return rows * (double)kernel->grouped_gemm.n;
+}
+
+double
+sizing_tile_fraction(const struct kernel *kernel, const struct kernel_cost *cost)
+{
+    double area = (double)cost->tiles * (double)cost->tile_m * (double)cost->tile_n;
+    bool is_product = kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_GROUPED_GEMM;
+    return is_product && area > 0 ? fmin(1, result_elements(kernel) / area) : 0;
+}
+
+/* A fraction of every product of the chain of which it is known: its mean over their time, and the
+ * product at which it loses most. */
+struct product_mean {
+    double mean, all_s;
+    const struct explain_operator *worst; /* NULL: all have 1 */
+    double worst_fraction;
+};
+
+/* NaN where it is not known. */
+typedef double product_fraction(const struct rule_writer *writer, const struct step_work *work);
+
+static struct product_mean
+mean_of_products(const struct rule_writer *writer, product_fraction *fraction_of)
 {
     const struct explanation *explanation = writer->explanation;
-    const struct device *device = writer->run->inputs.cluster->device;
-    double filled_ps = 0, all_ps = 0;
+    struct product_mean sum = {0};
+    double lost_s = 0;
     for (int64_t i = 0; i < explanation->operator_count; i++) {
         const struct explain_operator *one = &explanation->operators[i];
         bool is_product = one->work->kernel && (one->work->kernel->kind == KERNEL_GEMM ||
                                                 one->work->kernel->kind == KERNEL_GROUPED_GEMM);
-        double fraction = is_product ? sizing_wave_fraction(one->work->kernel_cost, device) : 0;
-        filled_ps += fraction > 0 ? fraction * (double)one->ps : 0;
-        all_ps += fraction > 0 ? (double)one->ps : 0;
+        double fraction = is_product ? fraction_of(writer, one->work) : (double)NAN;
+        if (isnan(fraction))
+            continue;
+        double seconds_s = units_s_from_ps(one->ps);
+        sum.mean += fraction * seconds_s;
+        sum.all_s += seconds_s;
+        if ((1 - fraction) * seconds_s > lost_s) {
+            lost_s = (1 - fraction) * seconds_s;
+            sum.worst = one;
+            sum.worst_fraction = fraction;
+        }
     }
-    double fraction = all_ps > 0 ? filled_ps / all_ps : 0;
-    add_rule(writer, "waves", "tiles of products fill their waves",
-             arena_format(writer->arena, "%s of %lld compute units, over the products' time",
-                          units_format_fraction(fraction).text,
-                          (long long)device->compute_units),
-             all_ps > 0 ? verdict_of(fraction >= FULL_ENOUGH_FRACTION) : SIZING_SILENT);
+    sum.mean /= sum.all_s > 0 ? sum.all_s : 1;
+    return sum;
+}
+
+static enum sizing_verdict
+verdict_of_mean(const struct product_mean *sum)
+{
+    return sum->all_s > 0 ? verdict_of(sum->mean >= FULL_ENOUGH_FRACTION) : SIZING_SILENT;
+}
+
+static double
+known(double fraction)
+{
+    return fraction > 0 ? fraction : (double)NAN;
+}
+
+static double
+tile_fraction(const struct rule_writer *writer, const struct step_work *work)
+{
+    (void)writer;
+    return known(sizing_tile_fraction(work->kernel, work->kernel_cost));
+}
+
+static void
+add_tiles(struct rule_writer *writer)
+{
+    struct product_mean sum = mean_of_products(writer, tile_fraction);
+    const char *found = arena_format(writer->arena, "%s of the tiles, over the products' time",
+                                     units_format_fraction(sum.mean).text);
+    if (sum.worst) {
+        const struct kernel_cost *cost = sum.worst->work->kernel_cost;
+        found = arena_format(
+            writer->arena, "%s; lost most by %s: %s of %lld tiles of %lld x %lld", found,
+            sum.worst->work->name, units_format_fraction(sum.worst_fraction).text,
+            (long long)cost->tiles, (long long)cost->tile_m, (long long)cost->tile_n);
+    }
+    add_rule(writer, "tiles", "results of products fill their tiles", found,
+             verdict_of_mean(&sum));
+}
+
+static double
+wave_fraction(const struct rule_writer *writer, const struct step_work *work)
+{
+    return known(sizing_wave_fraction(work->kernel_cost, writer->run->inputs.cluster->device));
+}
+
+/* Over the products that deal tiles out wave by wave. */
+static void
+add_waves(struct rule_writer *writer)
+{
+    const struct device *device = writer->run->inputs.cluster->device;
+    struct product_mean sum = mean_of_products(writer, wave_fraction);
+    const char *found =
+        arena_format(writer->arena, "%s of %lld compute units, over the products' time",
+                     units_format_fraction(sum.mean).text, (long long)device->compute_units);
+    if (sum.worst)
+        found =
+            arena_format(writer->arena, "%s; lost most by %s: %s", found, sum.worst->work->name,
+                         units_format_fraction(sum.worst_fraction).text);
+    add_rule(writer, "waves", "tiles of products fill their waves", found,
+             verdict_of_mean(&sum));
+}
+
+/* 1 of a product that is large enough, 0 of another. */
+static double
+is_large(const struct rule_writer *writer, const struct step_work *work)
+{
+    double least_flop = writer->run->inputs.cluster->device->gemm.peak_product_flop;
+    return work->kernel_cost->flop >= least_flop ? 1 : 0;
+}
+
+/* A product as small as that is over before the device is at its full rate. */
+static void
+add_product_size(struct rule_writer *writer)
+{
+    const struct device *device = writer->run->inputs.cluster->device;
+    const char *found = arena_format(writer->arena, "not known of %s", device->name);
+    const char *rule = "products are large enough for the peak";
+    enum sizing_verdict verdict = SIZING_SILENT;
+    if (device->gemm.peak_product_flop > 0) {
+        struct product_mean sum = mean_of_products(writer, is_large);
+        verdict = verdict_of_mean(&sum);
+        rule = arena_format(writer->arena, "products have %s or more",
+                            units_format_flop(device->gemm.peak_product_flop).text);
+        found = arena_format(writer->arena, "%s of the products' time is in such",
+                             units_format_fraction(sum.mean).text);
+        if (sum.worst)
+            found = arena_format(writer->arena, "%s; longest of the others %s: %s", found,
+                                 sum.worst->work->name,
+                                 units_format_flop(sum.worst->work->kernel_cost->flop).text);
+    }
+    add_rule(writer, "product_size", rule, found, verdict);
+    writer->rules[writer->count - 1].source = ZAYA1_ON_AMD;
 }
 
 int
@@ -198,15 +335,18 @@ sizing_rules(const struct explanation *explanation, struct sizing_rule rules[SIZ
                                  .rules = rules,
                                  .arena = arena};
     int64_t tokens = workload->plan->microbatch_sequences * workload->plan->sequence_tokens;
-    add_granule(&writer, "vocabulary", "the vocabulary in 64s", workload->arch->vocab);
+    add_multiple(&writer, "vocabulary", "the vocabulary", workload->arch->vocab,
+                 VOCABULARY_GRANULE);
     add_microbatch(&writer);
-    add_granule(&writer, "tokens", "tokens of a microbatch in 64s", tokens);
-    add_granule(&writer, "head", "channels of a head in 64s", workload->arch->head_dim);
-    add_granule(&writer, "hidden", "the width of a tensor rank in 64s",
+    add_granule(&writer, "tokens", "tokens of a microbatch", tokens);
+    add_granule(&writer, "head", "channels of a head", workload->arch->head_dim);
+    add_granule(&writer, "hidden", "the width of a tensor rank",
                 workload->arch->hidden / workload->plan->tensor);
     add_heads(&writer);
     add_tensor(&writer);
     add_feed_forward(&writer);
+    add_tiles(&writer);
     add_waves(&writer);
+    add_product_size(&writer);
     return writer.count;
 }

@@ -52,6 +52,23 @@ START_TEST(rounds_of_several_tiles_a_unit_are_no_waves)
 }
 END_TEST
 
+/* 300 x 250 in tiles of 100 x 100: 3 x 3 of them, 75,000 of 90,000 elements. Experts of 100 and 50
+ * rows of 200 columns: 4 tiles, 30,000 of 40,000. */
+START_TEST(tiles_past_the_edge_are_partly_empty)
+{
+    const struct kernel_cost nine = {.tiles = 9, .tile_m = 100, .tile_n = 100};
+    const struct kernel_cost four = {.tiles = 4, .tile_m = 100, .tile_n = 100};
+    const int64_t rows[] = {100, 50, 0};
+    const struct kernel one = {.kind = KERNEL_GEMM, .gemm = {300, 250, 64, 1, GEMM_NT}};
+    const struct kernel two = {.kind = KERNEL_GROUPED_GEMM, .grouped_gemm = {rows, 3, 200, 64}};
+    const struct kernel other = {.kind = KERNEL_ADAMW};
+    CHECK_NEAR(sizing_tile_fraction(&one, &nine), 75.0 / 90, 1e-12);
+    CHECK_NEAR(sizing_tile_fraction(&two, &four), 0.75, 1e-12);
+    CHECK_NEAR(sizing_tile_fraction(&other, &four), 0, 1e-12);
+    CHECK_NEAR(sizing_tile_fraction(&one, &(struct kernel_cost){.tiles = 9}), 0, 1e-12);
+}
+END_TEST
+
 static const struct sizing_rule *
 find_rule(const struct sizing_rule *rules, int count, const char *key)
 {
@@ -62,8 +79,8 @@ find_rule(const struct sizing_rule *rules, int count, const char *key)
     return NULL;
 }
 
-static void
-check_rule(const char *setting, const char *key, enum sizing_verdict verdict)
+static struct sizing_rule
+rule_of(const char *setting, const char *key)
 {
     struct sizing_rule rules[SIZING_RULES_MAX];
     struct error_list errors = {0};
@@ -77,7 +94,13 @@ check_rule(const char *setting, const char *key, enum sizing_verdict verdict)
     struct explanation explanation = explain_step(step, arena);
     int count = sizing_rules(&explanation, rules, arena);
     ck_assert_int_eq(count, SIZING_RULES_MAX);
-    ck_assert_int_eq(find_rule(rules, count, key)->verdict, verdict);
+    return *find_rule(rules, count, key);
+}
+
+static void
+check_rule(const char *setting, const char *key, enum sizing_verdict verdict)
+{
+    ck_assert_int_eq(rule_of(setting, key).verdict, verdict);
 }
 
 /* 262,272 = 4,098 x 64; 84.7 GB of 192 GB leave room for more than two sequences. */
@@ -96,6 +119,44 @@ START_TEST(rules_see_what_holds_and_what_does_not)
 }
 END_TEST
 
+/* 128 bytes are 64 elements of 16 bits, 32 of 32; the vocabulary stays in 64s. */
+START_TEST(granules_are_bytes)
+{
+    ck_assert_str_eq(rule_of("plan.compute_dtype=bf16", "hidden").rule,
+                     "the width of a tensor rank in 64s");
+    ck_assert_str_eq(rule_of("plan.compute_dtype=fp32", "hidden").rule,
+                     "the width of a tensor rank in 32s");
+    ck_assert_str_eq(rule_of("plan.compute_dtype=fp32", "vocabulary").rule,
+                     "the vocabulary in 64s");
+}
+END_TEST
+
+/* Of the 16 experts' weight gradients each is 4,096 x 2,048: 19 x 8 tiles of 224 x 256, of which
+ * 4,096 x 2,048 / (152 x 224 x 256) = 96.2 % is result. */
+START_TEST(tiles_and_sizes_are_of_the_products)
+{
+    struct sizing_rule tiles = rule_of("model.expert_ffn=2048", "tiles");
+    ck_assert_int_eq(tiles.verdict, SIZING_HOLDS);
+    ck_assert_ptr_nonnull(
+        strstr(tiles.found,
+               "lost most by gate_up.weight_gradient: 96.2 % of 2432 tiles of 224 x 256"));
+    struct sizing_rule size = rule_of("plan.microbatch_sequences=2", "product_size");
+    ck_assert_int_eq(size.verdict, SIZING_BROKEN);
+    ck_assert_str_eq(size.source, "arXiv 2511.17127");
+    ck_assert_str_eq(size.rule, "products have 200 GFLOP or more");
+    /* 2 x 8,192 x 4,096 x 2,048 */
+    ck_assert_ptr_nonnull(
+        strstr(size.found, "longest of the others gate_up.weight_gradient: 137 GFLOP"));
+}
+END_TEST
+
+/* A device of which it is said that any product will do. */
+START_TEST(how_large_products_must_be_is_the_devices)
+{
+    check_rule("device.gemm.peak_product_flop=1", "product_size", SIZING_HOLDS);
+}
+END_TEST
+
 Suite *
 sizing_rules_suite(void)
 {
@@ -104,7 +165,11 @@ sizing_rules_suite(void)
     tcase_add_checked_fixture(facts, setup, teardown);
     tcase_add_test(facts, a_wave_is_said_in_numbers);
     tcase_add_test(facts, rounds_of_several_tiles_a_unit_are_no_waves);
+    tcase_add_test(facts, tiles_past_the_edge_are_partly_empty);
     tcase_add_test(facts, rules_see_what_holds_and_what_does_not);
+    tcase_add_test(facts, granules_are_bytes);
+    tcase_add_test(facts, tiles_and_sizes_are_of_the_products);
+    tcase_add_test(facts, how_large_products_must_be_is_the_devices);
     suite_add_tcase(suite, facts);
     return suite;
 }

@@ -1,4 +1,6 @@
 /* Advice on a width, in words and as JSON. */
+#include <string.h>
+
 #include "sim/base/json_writer.h"
 #include "sim/base/units.h"
 #include "sim/cli/width_advice.h"
@@ -91,9 +93,12 @@ print_rules(const struct width_advice *advice, struct text *out)
 {
     if (advice->rule_count == 0)
         return;
-    text_format(out, "\nsizing rules (%s)\n", SIZING_SOURCE);
+    const char *source = "";
     for (int i = 0; i < advice->rule_count; i++) {
         const struct sizing_rule *rule = &advice->rules[i];
+        if (strcmp(rule->source, source) != 0)
+            text_format(out, "\nsizing rules (%s)\n", rule->source);
+        source = rule->source;
         text_format(out, "  %-6s  %-48s  %s\n", verdict_word(rule->verdict), rule->rule,
                     rule->found);
     }
@@ -156,6 +161,10 @@ write_products(struct json_writer *writer, const struct width_advice *advice)
         json_write_integer_at(writer, "count", found->count);
         json_write_integer_at(writer, "tiles_count", cost->tiles);
         json_write_integer_at(writer, "waves_count", cost->waves);
+        json_write_integer_at(writer, "tile_m", cost->tile_m);
+        json_write_integer_at(writer, "tile_n", cost->tile_n);
+        json_write_real_at(writer, "tile_fraction",
+                           sizing_tile_fraction(found->work->kernel, cost));
         json_write_real_at(writer, "wave_fraction", sizing_wave_fraction(cost, device));
         json_write_string_at(writer, "why", advice->products[i].waves);
         json_write_end_object(writer);
@@ -176,7 +185,7 @@ write_rules(struct json_writer *writer, const struct width_advice *advice)
         json_write_string_at(writer, "found", rule->found);
         if (rule->verdict != SIZING_SILENT)
             json_write_bool_at(writer, "holds", rule->verdict == SIZING_HOLDS);
-        json_write_string_at(writer, "source", SIZING_SOURCE);
+        json_write_string_at(writer, "source", rule->source);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);

@@ -37,3 +37,41 @@ path_beside(const char *file, const char *path, struct arena *arena)
         return strcmp(path, "-") == 0 ? "./-" : path;
     return arena_format(arena, "%.*s/%s", (int)folder, file, path);
 }
+
+static const char *
+without_here(const char *path)
+{
+    while (strncmp(path, "./", 2) == 0)
+        path += 2;
+    return path;
+}
+
+/* Past the folders that both begin with. */
+static size_t
+common_folders(const char *a, const char *b)
+{
+    size_t common = 0;
+    for (size_t i = 0; a[i] != '\0' && a[i] == b[i]; i++)
+        if (a[i] == '/')
+            common = i + 1;
+    return common;
+}
+
+const char *
+path_from(const char *file, const char *path, struct arena *arena)
+{
+    const char *up = "";
+    if ((file[0] == '/') != (path[0] == '/'))
+        return NULL;
+    file = without_here(file);
+    path = without_here(path);
+    size_t common = common_folders(file, path);
+    file += common;
+    for (const char *slash = strchr(file, '/'); slash; slash = strchr(file, '/')) {
+        if (strncmp(file, "../", 3) == 0)
+            return NULL;
+        up = arena_format(arena, "../%s", up);
+        file = slash + 1;
+    }
+    return arena_format(arena, "%s%s", up, path + common);
+}

@@ -17,7 +17,10 @@
     EACH(command_inference)                                                                    \
     EACH(command_model_show)                                                                   \
     EACH(command_kernel)                                                                       \
-    EACH(command_collective) EACH(command_flows) EACH(command_validate) EACH(command_calibrate)
+    EACH(command_collective)                                                                   \
+    EACH(command_cluster_show)                                                                 \
+    EACH(command_cluster_generate)                                                             \
+    EACH(command_flows) EACH(command_validate) EACH(command_calibrate)
 
 #define DECLARE(name) extern const struct command(name);
 #define ADDRESS(name) &(name),

@@ -39,11 +39,14 @@ struct bound_key {
     enum plan_axis order[PLAN_AXIS_COUNT];
 };
 
+enum { KEPT_OR_NOT = 2 }; /* layers that run again, and those that do not while others do */
+
 /* Blocks as a plan splits them, and what of it runs again. */
 struct bound_blocks {
     enum recompute_kind recompute;
     uint64_t recompute_classes;
-    struct bound_pass passes[BLOCK_COUNT][PASS_KINDS];
+    bool has_kept; /* layers, while others run again */
+    struct bound_pass passes[KEPT_OR_NOT][BLOCK_COUNT][PASS_KINDS];
 };
 
 /* The pieces that stages are made of, and what their weights are sharded as. */
@@ -193,18 +196,25 @@ find_blocks(struct bound_group *group, const struct step_inputs *inputs, struct 
     struct error_list unheard = {0}; /* the lists have their prices */
     const struct plan *plan = inputs->workload.plan;
     struct pricing pricing = {inputs, arena, &unheard, group->speedup};
+    bool has_kept = plan->recompute_layers > 0;
     for (int i = 0; i < group->block_count; i++)
         if (group->blocks[i].recompute == plan->recompute &&
-            group->blocks[i].recompute_classes == plan->recompute_classes)
+            group->blocks[i].recompute_classes == plan->recompute_classes &&
+            group->blocks[i].has_kept == has_kept)
             return &group->blocks[i];
     group->block_count += group->block_count < RECOMPUTED_MAX;
     struct bound_blocks *blocks = &group->blocks[group->block_count - 1];
     blocks->recompute = plan->recompute;
     blocks->recompute_classes = plan->recompute_classes;
+    blocks->has_kept = has_kept;
     for (int block = 0; block < BLOCK_COUNT; block++) {
         const struct priced_block *priced = pricing_passes(&pricing, group->lists[block]);
-        for (int pass = 0; pass < PASS_KINDS; pass++)
-            blocks->passes[block][pass] = measure_list(&priced->passes[pass], arena);
+        for (int pass = 0; pass < PASS_KINDS; pass++) {
+            blocks->passes[0][block][pass] = blocks->passes[1][block][pass] =
+                measure_list(&priced->passes[pass], arena);
+            if (has_kept)
+                blocks->passes[1][block][pass] = measure_list(&priced->kept[pass], arena);
+        }
     }
     return blocks;
 }
@@ -261,24 +271,33 @@ add_pass(struct bound_pass *sum, const struct bound_pass *one, double times)
 }
 
 /* How often each block stands in a chunk. */
-static void
-count_blocks(const struct bound *bound, const struct shard_chunk *chunk, int64_t *counts)
+struct block_counts {
+    int64_t of[KEPT_OR_NOT][BLOCK_COUNT];
+};
+
+static struct block_counts
+count_blocks(const struct bound *bound, const struct shard_chunk *chunk)
 {
-    counts[BLOCK_EMBEDDING] += chunk->has_embedding;
-    counts[BLOCK_HEAD] += chunk->has_head;
+    struct block_counts counts = {{{0}}};
+    counts.of[0][BLOCK_EMBEDDING] += chunk->has_embedding;
+    counts.of[0][BLOCK_HEAD] += chunk->has_head;
     for (int64_t i = 0; i < chunk->layers.count; i++) {
-        counts[operators_attention_block(bound->arch, chunk->layers.first + i)]++;
-        counts[operators_feed_forward_block(bound->arch, chunk->layers.first + i)]++;
+        int64_t *of = counts.of[!plan_repeats_layer(bound->plan, i)];
+        of[operators_attention_block(bound->arch, chunk->layers.first + i)]++;
+        of[operators_feed_forward_block(bound->arch, chunk->layers.first + i)]++;
     }
+    return counts;
 }
 
 /* One pass over a chunk. `whole_s` is from its first kernel to its last from here on. */
 static struct bound_pass
-pass_of(const struct bound *bound, const int64_t *counts, enum pass_kind pass)
+pass_of(const struct bound *bound, const struct block_counts *counts, enum pass_kind pass)
 {
     struct bound_pass sum = {0};
-    for (int block = 0; block < BLOCK_COUNT; block++)
-        add_pass(&sum, &bound->blocks->passes[block][pass], (double)counts[block]);
+    for (int kept = 0; kept < KEPT_OR_NOT; kept++)
+        for (int block = 0; block < BLOCK_COUNT; block++)
+            add_pass(&sum, &bound->blocks->passes[kept][block][pass],
+                     (double)counts->of[kept][block]);
     sum.whole_s = later(sum.compute_s, sum.whole_s - sum.lead_s - sum.tail_s);
     sum.lead_s = sum.tail_s = 0;
     return sum;
@@ -292,7 +311,7 @@ take_less(double *a, double b)
 
 /* Backward whole or in its two parts, of each sum whichever is less. */
 static struct bound_pass
-backward_of(const struct bound *bound, const int64_t *counts)
+backward_of(const struct bound *bound, const struct block_counts *counts)
 {
     struct bound_pass whole = pass_of(bound, counts, PASS_BACKWARD);
     enum schedule_kind kind = bound->shape.kind;
@@ -341,10 +360,9 @@ time_stage(const struct bound *bound, int64_t stage)
     double times = bound->shape.kind == SCHEDULE_DUALPIPE ? all / 2 : all; /* two share them */
     for (int64_t i = 0; i < bound->shape.chunks; i++) {
         struct shard_chunk chunk = shard_chunk(&bound->shard, stage, i);
-        int64_t counts[BLOCK_COUNT] = {0};
-        count_blocks(bound, &chunk, counts);
-        struct bound_pass down = pass_of(bound, counts, PASS_FORWARD);
-        struct bound_pass up = backward_of(bound, counts);
+        struct block_counts counts = count_blocks(bound, &chunk);
+        struct bound_pass down = pass_of(bound, &counts, PASS_FORWARD);
+        struct bound_pass up = backward_of(bound, &counts);
         add_pass(&time.forward, &down, times);
         add_pass(&time.backward, &up, times);
         if (time.least_forward_s < 0) {

@@ -8,6 +8,7 @@
 
 #include <check.h>
 
+#include "models/bound.h"
 #include "models/memory.h"
 #include "models/pricing.h"
 #include "models/run.h"
@@ -118,6 +119,73 @@ START_TEST(split_projections_are_the_same_flop)
 }
 END_TEST
 
+static const struct run *
+llama_of(const char *recompute, const char *layers)
+{
+    struct error_list errors = {0};
+    const char *settings[] = {recompute, layers};
+    struct run_request request = {.file = "configs/runs/mi300x-llama-3-8b-fsdp2.json",
+                                  .settings = settings,
+                                  .setting_count = layers ? 2 : 1};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    return run;
+}
+
+/* Of the gate's product: forward of a layer that runs again stands in its backward. */
+START_TEST(of_layers_the_first_ones_run_again)
+{
+    struct error_list errors = {0};
+    const struct run *run = llama_of("plan.recompute=full", "plan.recompute_layers=21");
+    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct rank_program *kind = &program->kinds[0];
+    int again = 0;
+    for (int64_t i = 0; i < kind->count; i++) {
+        const struct step_item *item = &kind->items[i];
+        if (item->phase != PHASE_BACKWARD || !item->work ||
+            strcmp(item->work->name, "gate_projection") != 0)
+            continue;
+        ck_assert_int_lt(item->layer, 21);
+        again++;
+    }
+    ck_assert_int_eq(again, 21);
+}
+END_TEST
+
+/* 8 of 32 layers keep no more than their blocks' inputs: a quarter of what all of them save. The
+ * step lies between the two as well, as far. */
+START_TEST(a_quarter_of_the_layers_saves_a_quarter)
+{
+    struct error_list errors = {0};
+    const struct run *runs[] = {llama_of("plan.recompute=none", NULL),
+                                llama_of("plan.recompute=full", NULL),
+                                llama_of("plan.recompute=full", "plan.recompute_layers=8")};
+    double kept[3], bound_s[3];
+    for (int i = 0; i < 3; i++) {
+        kept[i] = memory_saved_of(&runs[i]->inputs, 0, 0, arena).sum;
+        struct bound_prices *prices = bound_prices_new(arena);
+        ck_assert(bound_step_s(prices, &runs[i]->inputs, &bound_s[i], &errors));
+    }
+    CHECK_NEAR(kept[0] - kept[2], (kept[0] - kept[1]) / 4, 1e-9);
+    CHECK_NEAR(bound_s[2] - bound_s[0], (bound_s[1] - bound_s[0]) / 4, 1e-3);
+}
+END_TEST
+
+/* Layers that keep all are the last of a chunk: at the peak, before backward, none runs again. */
+START_TEST(memory_of_layers_that_run_again_is_of_one_at_a_time)
+{
+    const struct run *part = llama_of("plan.recompute=full", "plan.recompute_layers=31");
+    const struct run *all = llama_of("plan.recompute=full", NULL);
+    double layer =
+        memory_of(&llama_of("plan.recompute=none", NULL)->inputs, arena).activations -
+        memory_of(&llama_of("plan.recompute=full", "plan.recompute_layers=1")->inputs, arena)
+            .activations;
+    double more = memory_of(&part->inputs, arena).activations -
+                  memory_saved_of(&all->inputs, 0, 0, arena).sum;
+    CHECK_NEAR(more, layer, 1e-9);
+}
+END_TEST
+
 Suite *
 checkpoint_suite(void)
 {
@@ -128,6 +196,9 @@ checkpoint_suite(void)
     tcase_add_test(tests, cheap_kernels_run_again_and_attention_does_not);
     tcase_add_test(tests, a_layer_keeps_its_input_and_every_other_product);
     tcase_add_test(tests, split_projections_are_the_same_flop);
+    tcase_add_test(tests, of_layers_the_first_ones_run_again);
+    tcase_add_test(tests, a_quarter_of_the_layers_saves_a_quarter);
+    tcase_add_test(tests, memory_of_layers_that_run_again_is_of_one_at_a_time);
     suite_add_tcase(suite, tests);
     return suite;
 }

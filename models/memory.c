@@ -58,11 +58,11 @@ add_saved(struct memory_saved *saved, const struct shard_block *block)
  * made again; of chosen operators theirs. */
 static void
 add_layer_block(const struct ledger *ledger, struct memory_saved *saved,
-                const struct shard_block *block)
+                const struct shard_block *block, int64_t layer_of_chunk)
 {
     const struct plan *plan = ledger->shard.workload.plan;
     struct shard_block kept = *block;
-    if (plan->recompute == RECOMPUTE_FULL)
+    if (plan_repeats_layer(plan, layer_of_chunk))
         kept = (struct shard_block){
             .saved_bytes = {[CLASS_NORM_RESIDUAL] = shard_stream_bytes(&ledger->shard)}};
     if (plan->recompute == RECOMPUTE_EVERY_OTHER_PRODUCT) {
@@ -86,8 +86,8 @@ saved_of(const struct ledger *ledger, int64_t chunk)
     for (int64_t i = 0; i < held.layers.count; i++) {
         int64_t layer = held.layers.first + i;
         const struct shard_block *blocks = ledger->blocks;
-        add_layer_block(ledger, &saved, &blocks[operators_attention_block(arch, layer)]);
-        add_layer_block(ledger, &saved, &blocks[operators_feed_forward_block(arch, layer)]);
+        add_layer_block(ledger, &saved, &blocks[operators_attention_block(arch, layer)], i);
+        add_layer_block(ledger, &saved, &blocks[operators_feed_forward_block(arch, layer)], i);
     }
     if (held.has_embedding)
         add_saved(&saved, &ledger->blocks[BLOCK_EMBEDDING]);
@@ -220,16 +220,28 @@ add_weights(const struct ledger *ledger, const struct tensor_list *tensors, int6
     memory->workspace = larger(memory->workspace, needs.workspace);
 }
 
-/* The fullest moment of the schedule. A block that is run again is there in full meanwhile. */
+/* Whether the last layer of a chunk, whose backward comes first, runs again. */
+static bool
+repeats_last_layer(const struct ledger *ledger)
+{
+    bool repeats = false;
+    for (int64_t chunk = 0; chunk < plan_chunks(ledger->shard.workload.plan); chunk++) {
+        int64_t layers = shard_chunk(&ledger->shard, ledger->stage, chunk).layers.count;
+        repeats = repeats || plan_repeats_layer(ledger->shard.workload.plan, layers - 1);
+    }
+    return repeats;
+}
+
+/* The fullest moment of the schedule. A block that is run again is there in full meanwhile; of a
+ * chunk whose last layers keep all, those have gone by then. */
 static void
 add_activations(const struct ledger *ledger, struct memory *memory)
 {
-    const struct plan *plan = ledger->shard.workload.plan;
     struct memory_course course = course_of(ledger);
     double repeated = 0;
     int64_t kept = 0;
     for (int block = 0; block < BLOCK_COUNT; block++)
-        if (operators_is_of_layer((enum block)block) && plan->recompute == RECOMPUTE_FULL)
+        if (operators_is_of_layer((enum block)block) && repeats_last_layer(ledger))
             repeated = larger(repeated, shard_saved_bytes(&ledger->blocks[block]));
     for (int64_t i = 0; i < course.count; i++) {
         const struct memory_moment *moment = &course.moments[i];

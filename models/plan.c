@@ -75,6 +75,7 @@ static const struct json_field FIELDS[] = {
     PLAN_FLAG(overlaps_pipeline_transfer, JSON_OPTIONAL),
     PLAN_FLAG(keeps_sent_tensors, JSON_OPTIONAL),
     PLAN_CHOICE(recompute, JSON_OPTIONAL, RECOMPUTE_NAMES),
+    PLAN_COUNT(recompute_layers, JSON_OPTIONAL),
     {"recompute_operators", JSON_FIELD_VALUE, offsetof(struct plan, recompute_list),
      JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
     PLAN_CHOICE(optimizer, 0, OPTIMIZER_NAMES),
@@ -163,11 +164,22 @@ plan_recompute_classes(enum recompute_kind recompute)
     return recompute == RECOMPUTE_SELECTIVE ? 1u << CLASS_ATTENTION_CORE : 0;
 }
 
+bool
+plan_repeats_layer(const struct plan *plan, int64_t index)
+{
+    bool is_among = plan->recompute_layers == 0 || index < plan->recompute_layers;
+    return plan->recompute == RECOMPUTE_FULL && is_among;
+}
+
 static bool
-read_recompute(struct plan *plan, struct error_list *errors)
+read_recompute(struct plan *plan, const struct json *object, struct error_list *errors)
 {
     const struct json *list = plan->recompute_list;
     plan->recompute_classes = plan_recompute_classes(plan->recompute);
+    if (plan->recompute_layers > 0 && plan->recompute != RECOMPUTE_FULL)
+        return json_fail(json_member(object, "recompute_layers"), errors,
+                         "%lld: layers run again whole, wanted \"recompute\": \"full\"",
+                         (long long)plan->recompute_layers);
     if (!list)
         return true;
     if (json_kind(list) != JSON_KIND_ARRAY || plan->recompute != RECOMPUTE_NONE)
@@ -229,7 +241,7 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
         return NULL;
     bool is_right = read_order(plan, errors);
     is_right = read_stage_layers(plan, arena, errors) && is_right;
-    is_right = read_recompute(plan, errors) && is_right;
+    is_right = read_recompute(plan, object, errors) && is_right;
     is_right = read_batch(plan, object, errors) && is_right;
     if (plan->routing_object) {
         plan->routing = routing_read(plan->routing_object, arena, errors);

@@ -88,6 +88,8 @@ struct plan {
     bool
         keeps_sent_tensors; /* what went to other stages stays in memory until the step's end */
     enum recompute_kind recompute;
+    int64_t recompute_layers; /* full: of a chunk of layers only the first so many (Megatron-LM,
+                                 --recompute-method block); 0: all */
     const struct json
         *recompute_list;        /* operators that keep their inputs only and run again, by
                                           the class they count for: ["feed_forward"] */
@@ -116,6 +118,10 @@ bool plan_check(const struct plan *plan, const struct json *object, const struct
 
 /* Bits of the classes that run again of that kind, where no list of operators says others. */
 uint64_t plan_recompute_classes(enum recompute_kind recompute);
+
+/* Whether blocks of the index-th layer of a chunk run again in full; what else runs again does
+ * so in every layer. */
+bool plan_repeats_layer(const struct plan *plan, int64_t index);
 
 int64_t plan_data_degree(const struct plan *plan, const struct cluster *cluster);
 /* Microbatches that a rank runs in one step; plan_check has made sure that it is whole. */

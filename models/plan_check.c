@@ -219,6 +219,22 @@ check_stages(const struct check *check)
               (long long)nearest);
 }
 
+/* Of the layers that a chunk has. */
+static void
+check_recompute(const struct check *check)
+{
+    const struct plan *plan = check->plan;
+    int64_t most = 0;
+    for (int64_t stage = 0; stage < plan_virtual_stages(plan); stage++) {
+        int64_t layers = plan_layers(plan, check->arch, stage).count;
+        most = layers > most ? layers : most;
+    }
+    if (plan->recompute_layers > most)
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "recompute_layers"),
+                  "%lld is more than the %lld layers of a stage, wanted at most those",
+                  (long long)plan->recompute_layers, (long long)most);
+}
+
 /* The ranks of a stage must be the same ones in both layouts. */
 static bool
 is_pipeline_common(const struct plan *plan)
@@ -402,8 +418,10 @@ plan_check(const struct plan *plan, const struct json *object, const struct arch
     int faults_before = errors->count;
     check_degrees(&check);
     check_stages(&check);
-    if (errors->count == faults_before) /* else they would say the same again */
+    if (errors->count == faults_before) { /* else they would say the same again */
+        check_recompute(&check);
         check_sequence(&check);
+    }
     if (errors->count == faults_before && check_ranks(&check) && check_batch(&check)) {
         check_schedule(&check);
         check_sharding(&check);

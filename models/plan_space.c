@@ -213,8 +213,10 @@ plan_space_plan(const struct plan_space *space, const struct plan_point *point)
     struct plan plan = *base;
     for (int field = 0; field < PLAN_FIELD_COUNT; field++)
         set_field(&plan, (enum plan_field)field, point->values[field]);
-    if (plan.recompute != base->recompute)
+    if (plan.recompute != base->recompute) {
         plan.recompute_classes = plan_recompute_classes(plan.recompute);
+        plan.recompute_layers = 0;
+    }
     if (plan_virtual_stages(&plan) != plan_virtual_stages(base)) {
         plan.stage_layers = NULL;
         plan.stage_layers_list = NULL;

@@ -85,6 +85,20 @@ START_TEST(a_batch_that_does_not_divide_offers_the_nearest)
 }
 END_TEST
 
+START_TEST(layers_run_again_in_full_and_there_must_be_as_many)
+{
+    const char *const settings[] = {"plan.recompute=full", "plan.recompute_layers=41"};
+    struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json",
+                                  .settings = settings,
+                                  .setting_count = 2};
+    ck_assert_ptr_null(run_read(&request, arena, &errors));
+    ck_assert_str_eq(errors.items[0].what,
+                     "41 is more than the 40 layers of a stage, wanted at most those");
+    expect("plan.recompute_layers=3", "--set plan.recompute_layers=3: $.recompute_layers",
+           "3: layers run again whole, wanted \"recompute\": \"full\"");
+}
+END_TEST
+
 START_TEST(a_sequence_beyond_the_models_positions_is_refused)
 {
     expect("plan.sequence_tokens=8192", "--set plan.sequence_tokens=8192: $.sequence_tokens",
@@ -204,6 +218,7 @@ plan_suite(void)
     tcase_add_test(tests, what_a_plan_comes_to_on_its_cluster);
     tcase_add_test(tests, a_degree_that_does_not_divide_is_named_with_one_that_does);
     tcase_add_test(tests, a_batch_that_does_not_divide_offers_the_nearest);
+    tcase_add_test(tests, layers_run_again_in_full_and_there_must_be_as_many);
     tcase_add_test(tests, a_sequence_beyond_the_models_positions_is_refused);
     tcase_add_test(tests, what_cannot_be_lowered_yet_is_infeasible);
     tcase_add_test(tests, weights_are_one_an_expert);

@@ -297,10 +297,8 @@ write_backward(struct pass_writer *writer, const struct priced_source sources[2]
 
 static struct priced_list
 write_pass(const struct pricing *pricing, const struct priced_source sources[2],
-           enum pass_kind pass, bool is_layer)
+           enum pass_kind pass, enum recompute_kind recompute)
 {
-    const struct plan *plan = pricing->inputs->workload.plan;
-    enum recompute_kind recompute = is_layer ? plan->recompute : RECOMPUTE_NONE;
     size_t room = (size_t)(sources[0].list.count + sources[1].list.count);
     struct pass_writer writer = {arena_alloc(pricing->arena, room, sizeof *writer.steps), 0, 0};
     switch (pass) {
@@ -347,10 +345,17 @@ pricing_passes(const struct pricing *pricing, const struct priced_lists *lists)
 {
     struct priced_source sources[2] = {lists->sources[0], lists->sources[1]};
     struct priced_block *out = arena_alloc(pricing->arena, 1, sizeof *out);
+    const struct plan *plan = pricing->inputs->workload.plan;
+    enum recompute_kind recompute = lists->is_layer ? plan->recompute : RECOMPUTE_NONE;
     for (int i = 0; i < 2; i++)
         mark_repeated(pricing, &sources[i], lists->is_layer);
-    for (int pass = 0; pass < PASS_KINDS; pass++)
-        out->passes[pass] = write_pass(pricing, sources, (enum pass_kind)pass, lists->is_layer);
+    for (int pass = 0; pass < PASS_KINDS; pass++) {
+        out->passes[pass] = out->kept[pass] =
+            write_pass(pricing, sources, (enum pass_kind)pass, recompute);
+        if (plan->recompute_layers > 0 && recompute == RECOMPUTE_FULL)
+            out->kept[pass] =
+                write_pass(pricing, sources, (enum pass_kind)pass, RECOMPUTE_NONE);
+    }
     return out;
 }
 

@@ -60,6 +60,8 @@ enum { PASS_KINDS = PASS_WEIGHT_GRADIENT + 1 };
 /* A block, priced for each kind of pass. */
 struct priced_block {
     struct priced_list passes[PASS_KINDS];
+    struct priced_list kept[PASS_KINDS]; /* the same in a layer that does not run again while
+                                            others do */
 };
 
 /* The two halves of pricing a block: its kernels and exchanges, which know nothing of what the plan

@@ -112,10 +112,12 @@ merge_blocks(struct program_builder *builder, int64_t places)
         arena_alloc(arena, (size_t)places, sizeof *merged);
     for (int64_t place = 0; place < places; place++)
         for (int block = 0; block < BLOCK_COUNT; block++) {
+            const struct priced_block *block_of = builder->blocks[place][block];
             struct priced_block *out = arena_alloc(arena, 1, sizeof *out);
-            for (int pass = 0; pass < PASS_KINDS; pass++)
-                out->passes[pass] = pricing_merge(&builder->pricing,
-                                                  &builder->blocks[place][block]->passes[pass]);
+            for (int pass = 0; pass < PASS_KINDS; pass++) {
+                out->passes[pass] = pricing_merge(&builder->pricing, &block_of->passes[pass]);
+                out->kept[pass] = pricing_merge(&builder->pricing, &block_of->kept[pass]);
+            }
             merged[place][block] = out;
         }
     builder->blocks = merged;

@@ -11,6 +11,7 @@ struct pass_block {
     int32_t layer; /* STEP_NONE: none */
     int64_t unit;
     bool is_first, is_last; /* of its unit, in the order of the pass */
+    bool is_kept;           /* its layer does not run again while others do */
 };
 
 /* What weights are gathered, and gradients reduced, with: a layer, or what stands outside of them.

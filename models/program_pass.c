@@ -23,6 +23,7 @@ void
 program_list_blocks(struct program_builder *builder, struct unit_span *span)
 {
     const struct arch *arch = builder->shard.workload.arch;
+    const struct plan *plan = builder->shard.workload.plan;
     struct pass_block *blocks =
         arena_alloc(builder->pricing.arena, (size_t)(2 * span->count), sizeof *blocks);
     span->blocks = blocks;
@@ -32,13 +33,19 @@ program_list_blocks(struct program_builder *builder, struct unit_span *span)
         bool is_head = span->has_head && i == span->count - 1;
         if (is_embedding || is_head) {
             blocks[span->block_count++] = (struct pass_block){
-                is_head ? BLOCK_HEAD : BLOCK_EMBEDDING, STEP_NONE, unit, true, true};
+                is_head ? BLOCK_HEAD : BLOCK_EMBEDDING, STEP_NONE, unit, true, true, false};
             continue;
         }
+        bool is_kept = !plan_repeats_layer(plan, layer - span->first_layer);
         blocks[span->block_count++] = (struct pass_block){
-            operators_attention_block(arch, layer), (int32_t)layer, unit, true, false};
-        blocks[span->block_count++] = (struct pass_block){
-            operators_feed_forward_block(arch, layer), (int32_t)layer, unit, false, true};
+            operators_attention_block(arch, layer), (int32_t)layer, unit, true, false, is_kept};
+        blocks[span->block_count++] =
+            (struct pass_block){operators_feed_forward_block(arch, layer),
+                                (int32_t)layer,
+                                unit,
+                                false,
+                                true,
+                                is_kept};
     }
 }
 
@@ -65,8 +72,9 @@ static const struct priced_list *
 list_at(const struct program_builder *builder, const struct pass_cursor *cursor, int64_t index)
 {
     const struct priced_block *(*blocks)[BLOCK_COUNT] = builder->blocks;
-    enum block block = block_at(cursor, index).block;
-    return &blocks[builder->kind->expert_place][block]->passes[cursor->step.pass];
+    struct pass_block at = block_at(cursor, index);
+    const struct priced_block *priced = blocks[builder->kind->expert_place][at.block];
+    return at.is_kept ? &priced->kept[cursor->step.pass] : &priced->passes[cursor->step.pass];
 }
 
 static void

@@ -20,7 +20,9 @@ struct collective {
     const double
         *bytes_matrix; /* of all_to_all_v, [sender][receiver]; bytes is its largest row */
     /* send_recv between two certain ranks, numbered node by node: nodes is then worked out from
-     * them. Equal (as when left 0): between neighbours of a node, or GPUs of one rail. */
+     * them. Equal (as when left 0): the first of two ranks sends to the other, neighbours of a
+     * node or GPUs of one rail; of more, each sends to the next and the last to the first, all
+     * at once (rccl-tests' sendrecv). */
     int64_t from, to;
     /* all_to_all: of the bytes for other nodes, those that cross to them when what goes to several
      * GPUs of a node crosses once and is copied there (DeepEP); 0: nothing is copied */

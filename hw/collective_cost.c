@@ -44,9 +44,8 @@ collective_place(const struct cluster *cluster, const struct collective *collect
     bool is_placed = collective->group.size != 0
                          ? rank_group_place(&collective->group, &space, out, errors)
                          : place_even(cluster, collective, out, errors);
-    if (is_placed && collective->kind == COLLECTIVE_SEND_RECV && out->ranks != 2)
-        return error_add(errors, ERROR_INPUT, "", "send_recv between %lld ranks, wanted 2",
-                         (long long)out->ranks);
+    if (is_placed && collective->kind == COLLECTIVE_SEND_RECV && out->ranks < 2)
+        return error_add(errors, ERROR_INPUT, "", "send_recv of one rank, wanted 2 or more");
     return is_placed;
 }
 
@@ -116,7 +115,10 @@ pair_cost(const struct cluster *cluster, const struct collective *collective,
     bool is_forwarded = crosses_rail && cluster->fabric.network_topology == NETWORK_RAILS_ONLY;
     struct pricing pricing = collective_pricing(cluster, COLLECTIVE_SEND_RECV, &placement);
     struct collective_offers offers =
-        collective_offers_of_send(crosses_node, is_forwarded, collective->bytes);
+        collective_offers_of_sends((struct send_ways){.in_nodes = !crosses_node,
+                                                      .between_nodes = crosses_node,
+                                                      .is_forwarded = is_forwarded},
+                                   collective->bytes);
     *cost = cheapest(&pricing, &offers, collective->bytes);
     return true;
 }
@@ -129,6 +131,12 @@ collective_rank(const struct cluster *cluster, const struct collective *collecti
         return rank_group_at(&collective->group, index);
     int64_t gpus = collective->ranks / collective->nodes;
     return index / gpus * cluster->gpus_per_node + index % gpus;
+}
+
+static bool
+is_ring_of_sends(enum collective_kind kind, const struct rank_placement *placement)
+{
+    return kind == COLLECTIVE_SEND_RECV && placement->ranks > 2;
 }
 
 static bool
@@ -148,7 +156,14 @@ check_routes(const struct cluster *cluster, const struct collective *collective,
         return false;
     if (!placement->keeps_rails)
         return check_forwarding(cluster, placement->stray_from, placement->stray_to, errors);
-    if (!meets_all_pairs(collective->kind) || placement->gpus == 1)
+    if (placement->gpus == 1)
+        return true;
+    if (is_ring_of_sends(collective->kind,
+                         placement)) /* the last of a node, the next's first */
+        return check_forwarding(cluster,
+                                collective_rank(cluster, collective, placement->gpus - 1),
+                                collective_rank(cluster, collective, placement->gpus), errors);
+    if (!meets_all_pairs(collective->kind))
         return true;
     return check_forwarding(cluster, collective_rank(cluster, collective, 0),
                             collective_rank(cluster, collective, placement->gpus + 1), errors);
@@ -172,6 +187,21 @@ pass_rails(const struct pricing *pricing, const struct rank_placement *placement
         offers->schedules[i] = schedule_across_rails(offers->schedules[i]);
 }
 
+static struct send_ways
+ways_of(const struct pricing *pricing, const struct rank_placement *placement)
+{
+    bool is_ring = is_ring_of_sends(pricing->kind, placement);
+    bool in_nodes = placement->ranks > placement->nodes, between = placement->nodes > 1;
+    bool has_rails = pricing->fabric->network_topology == NETWORK_RAILS_ONLY;
+    return (struct send_ways){
+        .is_ring = is_ring,
+        .in_nodes = in_nodes,
+        .between_nodes = between,
+        .is_forwarded =
+            crosses_rails(pricing, placement) || (is_ring && in_nodes && between && has_rails),
+    };
+}
+
 /* What one protocol may carry. */
 static struct collective_offers
 offers_by(const struct pricing *pricing, const struct fabric_protocol *protocol,
@@ -179,8 +209,7 @@ offers_by(const struct pricing *pricing, const struct fabric_protocol *protocol,
 {
     const struct fabric *fabric = pricing->fabric;
     if (pricing->kind == COLLECTIVE_SEND_RECV)
-        return collective_offers_of_send(placement->nodes > 1,
-                                         crosses_rails(pricing, placement), bytes);
+        return collective_offers_of_sends(ways_of(pricing, placement), bytes);
     struct collective_offers offers =
         placement->nodes == 1 ? collective_offers_in_node(protocol->algorithm, pricing->kind,
                                                           pricing->shape, bytes)

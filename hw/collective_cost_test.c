@@ -138,6 +138,22 @@ START_TEST(a_send_takes_the_wires_between_its_ends)
 }
 END_TEST
 
+/* 48e9 bytes from each rank to the next: a second over a link of the node, and as long over the link
+ * and the NIC to the next node's first GPU, which is on another rail; along a rail 0.96 s. Of
+ * two hops that a link takes 1 us and the network 10, the longest way takes 11. */
+START_TEST(a_ring_of_sends_takes_its_longest_way)
+{
+    CHECK_NEAR(ideal_s(COLLECTIVE_SEND_RECV, 8, 1, 48e9), 1, 1e-15);
+    CHECK_NEAR(ideal_s(COLLECTIVE_SEND_RECV, 128, 16, 48e9), 1, 1e-15);
+    CHECK_NEAR(ideal_s(COLLECTIVE_SEND_RECV, 16, 16, 48e9), 0.96, 1e-15);
+    ideal->fabric.protocols[0].link_hop_s = 1e-6;
+    ideal->fabric.protocols[0].nic_hop_s = 1e-5;
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_SEND_RECV, 8, 1, 1).latency_s, 1e-6, 1e-15);
+    CHECK_NEAR(cost_of(ideal, COLLECTIVE_SEND_RECV, 16, 2, 1).latency_s, 1.1e-5, 1e-15);
+    CHECK_NEAR(bus_of(ideal, COLLECTIVE_SEND_RECV, 128, 1e15), 48e9, 1e-6);
+}
+END_TEST
+
 /* A chain of 4 nodes at 2 us a step and 100 us for the whole: k = sqrt(2 * 100 / 2) = 10 chunks,
  * (4 - 2 + 10)(2 + 10) = 144 us. Two trees need 2 steps: 4 + 100 = 104 us, the cheaper. Among two
  * nodes both are one step. */
@@ -346,8 +362,8 @@ START_TEST(groups_that_the_cluster_cannot_hold_are_refused)
     struct collective send = {
         .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .nodes = 1, .bytes = 1, .to = 128};
     check_refused(ideal, send, ERROR_INPUT, "rank 128, but");
-    send.to = 0, send.ranks = 4;
-    check_refused(ideal, send, ERROR_INPUT, "between 4 ranks");
+    send.to = 0, send.ranks = 1;
+    check_refused(ideal, send, ERROR_INPUT, "send_recv of one rank");
 }
 END_TEST
 
@@ -360,6 +376,10 @@ START_TEST(pairs_without_a_route_are_named)
     ideal->fabric.forwards_cross_rail = false;
     check_refused(ideal, all, ERROR_INFEASIBLE, "from rank 0 to rank 9");
     check_refused(ideal, send, ERROR_INFEASIBLE, "from rank 1 to rank 10");
+    send.from = send.to = 0, send.ranks = 16;
+    check_refused(ideal, send, ERROR_INFEASIBLE, "from rank 7 to rank 8");
+    send.ranks = 2;
+    cost_of(ideal, COLLECTIVE_SEND_RECV, 2, 2, 1);
     cost_of(ideal, COLLECTIVE_ALL_REDUCE, 16, 2, 1);
     ideal->fabric.network_topology = NETWORK_NONE;
     all.kind = COLLECTIVE_ALL_GATHER;
@@ -448,6 +468,7 @@ collective_cost_suite(void)
     tcase_add_test(tests, closed_forms_agree_with_flows);
     tcase_add_test(tests, an_all_to_all_has_the_bandwidth_of_the_nics);
     tcase_add_test(tests, a_send_takes_the_wires_between_its_ends);
+    tcase_add_test(tests, a_ring_of_sends_takes_its_longest_way);
     tcase_add_test(tests, a_broadcast_on_a_rail_takes_the_cheaper_of_chain_and_tree);
     tcase_add_test(tests, launches_and_steps_add_up);
     tcase_add_test(tests, a_gather_doubles_where_the_library_can);

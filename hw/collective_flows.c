@@ -384,7 +384,7 @@ collective_flows_write(const struct cluster *cluster, const struct collective *c
     if (collective->kind == COLLECTIVE_ALL_TO_ALL_V)
         phase_matrix(&writer, collective->bytes_matrix);
     else if (collective->kind == COLLECTIVE_SEND_RECV)
-        phase_matrix(&writer, (const double[]){0, collective->bytes, 0, 0});
+        phase_next(&writer, collective->bytes);
     else
         return write_group(&writer, errors);
     return true;

@@ -150,22 +150,31 @@ collective_offers_on_levels(const struct fabric *fabric, enum collective_kind ki
     return offers;
 }
 
-/* A link, a NIC, or the link to the GPU of the right rail and then its NIC. */
-struct collective_offers
-collective_offers_of_send(bool crosses_node, bool crosses_rail, double bytes)
+static const char *
+name_of_sends(struct send_ways ways)
 {
-    bool uses_link = crosses_rail || !crosses_node;
-    const char *algorithm = !crosses_node ? "one link"
-                            : uses_link   ? "forwarded to the rail"
-                                          : "one rail";
+    if (ways.is_ring)
+        return ways.is_forwarded ? "each to the next, forwarded" : "each to the next";
+    return !ways.between_nodes ? "one link"
+           : ways.is_forwarded ? "forwarded to the rail"
+                               : "one rail";
+}
+
+/* A link, a NIC, or the link to the GPU of the right rail and then its NIC. In a ring the longest
+ * way counts: what is forwarded passes a link that no other send passes, since the last of a node
+ * sends to none of its node. */
+struct collective_offers
+collective_offers_of_sends(struct send_ways ways, double bytes)
+{
+    bool uses_link = ways.in_nodes || ways.is_forwarded;
     struct collective_offers offers = {.count = 0};
     offer(&offers, (struct collective_schedule){
-                       .algorithm = algorithm,
+                       .algorithm = name_of_sends(ways),
                        .launches = 1,
-                       .link_hops = uses_link ? 1 : 0,
-                       .nic_hops = crosses_node ? 1 : 0,
+                       .link_hops = ways.is_forwarded || !ways.between_nodes ? 1 : 0,
+                       .nic_hops = ways.between_nodes ? 1 : 0,
                        .link_bytes = uses_link ? bytes : 0,
-                       .nic_bytes = crosses_node ? bytes : 0,
+                       .nic_bytes = ways.between_nodes ? bytes : 0,
                    });
     return offers;
 }

@@ -29,9 +29,13 @@ struct collective_offers collective_offers_on_levels(const struct fabric *fabric
                                                      enum collective_kind kind,
                                                      struct ranks_shape shape, double bytes);
 
-/* From one rank to one other; over the network, between rails that meet in a switch or do not. */
-struct collective_offers collective_offers_of_send(bool crosses_node, bool crosses_rail,
-                                                   double bytes);
+/* Where sends lead that begin together: to a rank each, no two to the same. */
+struct send_ways {
+    bool is_ring;                 /* each rank to the next; else one send */
+    bool in_nodes, between_nodes; /* some of them */
+    bool is_forwarded;            /* some between nodes, by the GPU of the receiver's rail */
+};
+struct collective_offers collective_offers_of_sends(struct send_ways ways, double bytes);
 
 /* All algorithms for ranks of that shape, whether or not the library knows them: its own, and those
  * of the textbooks. Of whole groups; none of a send_recv or an all_to_all_v. */

@@ -141,6 +141,15 @@ phase_matrix(struct flow_writer *writer, const double *matrix)
 }
 
 void
+phase_next(struct flow_writer *writer, double bytes)
+{
+    int64_t senders = writer->ranks > 2 ? writer->ranks : 1;
+    for (int64_t from = 0; from < senders; from++)
+        send(writer, from, (from + 1) % writer->ranks, bytes);
+    keep_awaited(writer);
+}
+
+void
 phase_scatter(struct flow_writer *writer, double bytes)
 {
     for (int64_t to = 1; to < writer->gpus; to++) {

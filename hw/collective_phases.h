@@ -44,6 +44,8 @@ struct pair_bytes {
 };
 void phase_pairs(struct flow_writer *writer, struct pair_bytes bytes);
 void phase_matrix(struct flow_writer *writer, const double *matrix);
+/* Each member to the next, the last to the first; of two only the first sends. */
+void phase_next(struct flow_writer *writer, double bytes);
 /* The first member to each other of its node. */
 void phase_scatter(struct flow_writer *writer, double bytes);
 /* So many steps around the nodes, on every rail. */

@@ -40,8 +40,11 @@ collective_pricing(const struct cluster *cluster, enum collective_kind kind,
         .nic_rate = fabric_nic_rate(fabric) * efficiency,
         .node_links = fabric_links(fabric, cluster->gpus_per_node),
     };
+    struct rank_placement senders = *placement;
+    if (kind == COLLECTIVE_SEND_RECV) /* of each node, one to the next node */
+        senders.gpus = 1;
     pricing.crosses_leaves =
-        uplink_load_of(fabric, cluster->gpus_per_node, placement, &pricing.uplinks);
+        uplink_load_of(fabric, cluster->gpus_per_node, &senders, &pricing.uplinks);
     return pricing;
 }
 

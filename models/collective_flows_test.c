@@ -212,9 +212,30 @@ START_TEST(between_ranks_that_keep_to_no_rail)
         struct collective_cost cost = cost_of(&all);
         CHECK_NEAR(flows_s(&all, cost.algorithm), cost.transfer_s, EXACT);
         all.kind = COLLECTIVE_SEND_RECV;
-        if (sizes[i] == 2)
-            CHECK_NEAR(flows_s(&all, "forwarded to the rail"), cost_of(&all).transfer_s, EXACT);
+        CHECK_NEAR(flows_s(&all, cost_of(&all).algorithm), cost_of(&all).transfer_s, EXACT);
     }
+}
+END_TEST
+
+/* rccl-tests' sendrecv: in a node, over rails to another rail, along a rail; with hops as well. */
+START_TEST(from_each_to_the_next)
+{
+    static const int64_t nodes[] = {1, 2, 3, 16};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        int64_t n = nodes[i];
+        check_agreement(COLLECTIVE_SEND_RECV, 8 * n, n,
+                        n > 1 ? "each to the next, forwarded" : "each to the next");
+        if (n > 2)
+            check_agreement(COLLECTIVE_SEND_RECV, n, n, "each to the next");
+    }
+    ideal->fabric.network_topology = NETWORK_SINGLE_SWITCH;
+    check_agreement(COLLECTIVE_SEND_RECV, 128, 16, "each to the next");
+    ideal->fabric.node_topology = NODE_SWITCH;
+    ideal->fabric.network_topology = NETWORK_RAILS_ONLY;
+    check_agreement(COLLECTIVE_SEND_RECV, 128, 16, "each to the next, forwarded");
+    ideal->fabric.leaf_nodes = 4;
+    ideal->fabric.oversubscription_ratio = 8;
+    check_agreement(COLLECTIVE_SEND_RECV, 128, 16, "each to the next, forwarded");
 }
 END_TEST
 
@@ -347,6 +368,7 @@ collective_flows_suite(void)
     tcase_add_test(tests, level_by_level);
     tcase_add_test(tests, from_everyone_to_everyone);
     tcase_add_test(tests, between_ranks_that_keep_to_no_rail);
+    tcase_add_test(tests, from_each_to_the_next);
     tcase_add_test(tests, through_the_ports_of_a_switch);
     tcase_add_test(tests, up_to_the_spines);
     tcase_add_test(tests, over_paths_that_are_drawn);

@@ -113,6 +113,7 @@ kind_of_program(const char *name, size_t length)
         {"all_reduce", COLLECTIVE_ALL_REDUCE}, {"reduce_scatter", COLLECTIVE_REDUCE_SCATTER},
         {"all_gather", COLLECTIVE_ALL_GATHER}, {"broadcast", COLLECTIVE_BROADCAST},
         {"alltoall", COLLECTIVE_ALL_TO_ALL},   {"all_to_all", COLLECTIVE_ALL_TO_ALL},
+        {"sendrecv", COLLECTIVE_SEND_RECV},
     };
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (strlen(programs[i].name) == length && memcmp(programs[i].name, name, length) == 0)

@@ -97,6 +97,18 @@ START_TEST(other_versions_are_understood)
 }
 END_TEST
 
+/* Of rccl-tests' sendrecv every rank sends to the next, not only the first. */
+START_TEST(sends_are_of_all_ranks)
+{
+    ck_assert(parse("x.log", "./build/sendrecv_perf -g 8\n"
+                             "# nThread 1 nGpus 8 minBytes 8\n"
+                             "#  size  count  type  redop  root  time  algbw  busbw\n"
+                             " 1024 256 float sum -1 12.5 0.1 0.1 0\n"));
+    ck_assert_int_eq(list.items[0].collective.kind, COLLECTIVE_SEND_RECV);
+    ck_assert_int_eq(list.items[0].collective.ranks, 8);
+}
+END_TEST
+
 START_TEST(without_rank_lines_one_process_counts)
 {
     ck_assert(parse("all_gather_8.txt",
@@ -148,6 +160,7 @@ collective_log_suite(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, rows_are_taken_with_their_ranks);
     tcase_add_test(tests, other_versions_are_understood);
+    tcase_add_test(tests, sends_are_of_all_ranks);
     tcase_add_test(tests, without_rank_lines_one_process_counts);
     tcase_add_test(tests, logs_that_say_too_little_are_refused);
     suite_add_tcase(suite, tests);

@@ -104,6 +104,10 @@ write_flows(const struct collective_curves *curves, const struct options *option
                              "--pieces %.60s, wanted a number from 1 to %d", word, PIECES_MAX);
     collective.bytes = curves->first_bytes;
     collective.algorithm = curves->items[0].costs[0].algorithm;
+    if (curves->routed.experts > 0 || collective.kind == COLLECTIVE_ALL_TO_ALL_V)
+        return command_usage(command_collective.name,
+                             "--as-flows lists parts that are alike, without --experts, of no "
+                             "all_to_all_v");
     if (curves->count > 1 || curves->size_count > 1)
         return command_usage(command_collective.name,
                              "--as-flows lists one collective, wanted one size and one number "
@@ -135,11 +139,21 @@ write_curves(const struct collective_curves *curves, const struct options *optio
     return command_output(options, &out);
 }
 
+static const char *
+settings_of(const struct options *options, struct arena *arena)
+{
+    struct text words = text_new(arena);
+    for (size_t i = 0; i < options_text_count(options, "set"); i++)
+        text_format(&words, ", %s", options_text_at(options, "set", i));
+    return words.length > 0 ? words.bytes : "";
+}
+
 static int
 price_curves(const struct options *options, const struct cluster *cluster, struct arena *arena)
 {
     struct error_list errors = {0};
-    struct collective_curves curves = {.cluster = cluster};
+    struct collective_curves curves = {.cluster = cluster,
+                                       .settings = settings_of(options, arena)};
     struct measured_list measured = {0};
     int code = collective_curves_read(&curves, options_word(options, 0), options, arena);
     if (code != EXIT_DONE)
@@ -200,6 +214,8 @@ static const struct option_spec OPTIONS[] = {
     {"algorithm", 0, OPTION_TEXT, "NAME", "one of its algorithms, whatever the library takes"},
     {"as-flows", 0, OPTION_FLAG, NULL, "the flows that it consists of, as a flow list"},
     {"pieces", 0, OPTION_TEXT, "N", "of pipelines in that list; else 16"},
+    {"skew", 0, OPTION_TEXT, "S", "of all_to_all_v: rank i gets (i + 1)^-S; else alike"},
+    {"experts", 0, OPTION_TEXT, "N,K", "an all_to_all of tokens to K of N, once to a node"},
     PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "JSON in place of a table"},
     {"output", 'o', OPTION_TEXT, "FILE", "where the answer goes: .json .csv .svg .pdf .png"},

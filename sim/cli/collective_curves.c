@@ -142,8 +142,38 @@ read_members(struct collective_curves *curves, const struct collective *asked,
         *collective = *asked;
         collective->nodes = nodes;
         if (!has_ranks)
-            collective->ranks = asked->kind == COLLECTIVE_SEND_RECV ? 2 : nodes * gpus;
+            collective->ranks = nodes * gpus;
     }
+    return EXIT_DONE;
+}
+
+/* "1024,8". */
+static bool
+read_experts(const char *text, struct routed_tokens *routed)
+{
+    const char *rest = read_whole(text, ",", &routed->experts);
+    rest = rest && *rest == ',' ? read_whole(rest + 1, "", &routed->per_token) : NULL;
+    return rest && routed->per_token >= 1 && routed->per_token <= routed->experts;
+}
+
+/* What is not the same for all pairs of an exchange. */
+static int
+read_parts(struct collective_curves *curves, enum collective_kind kind,
+           const struct options *options)
+{
+    const char *skew = options_text(options, "skew"),
+               *experts = options_text(options, "experts");
+    char *end;
+    if (*skew && kind != COLLECTIVE_ALL_TO_ALL_V)
+        return command_usage(COMMAND, "--skew is of all_to_all_v, whose parts may differ");
+    if (*experts && kind != COLLECTIVE_ALL_TO_ALL)
+        return command_usage(COMMAND, "--experts is of all_to_all: a dispatch, or a combine");
+    if (*experts && !read_experts(experts, &curves->routed))
+        return command_usage(COMMAND, "--experts %.60s, wanted EXPERTS,PER_TOKEN like 256,8",
+                             experts);
+    curves->skew = *skew ? strtod(skew, &end) : 0;
+    if (*skew && (end == skew || *end != '\0' || !(curves->skew >= 0 && curves->skew <= 10)))
+        return command_usage(COMMAND, "--skew %.60s, wanted a number from 0 to 10", skew);
     return EXIT_DONE;
 }
 
@@ -155,10 +185,10 @@ collective_curves_read(struct collective_curves *curves, const char *word,
     const char *nodes = options_text(options, "nodes"), *dtype = options_text(options, "dtype");
     struct collective asked = {.dtype = DTYPE_FP32};
     int kind, type = DTYPE_FP32;
-    if (!read_choice(word, collective_kind_names, COLLECTIVE_ALL_TO_ALL_V, &kind))
+    if (!read_choice(word, collective_kind_names, COLLECTIVE_KIND_COUNT, &kind))
         return command_usage(COMMAND,
                              "'%.60s', wanted all_reduce, reduce_scatter, all_gather, "
-                             "broadcast, all_to_all or send_recv",
+                             "broadcast, all_to_all, send_recv or all_to_all_v",
                              word);
     if (*dtype && !read_choice(dtype, DTYPES, DTYPE_COUNT, &type))
         return command_usage(COMMAND, "--dtype %.60s, wanted like fp32 or bf16", dtype);
@@ -176,7 +206,8 @@ collective_curves_read(struct collective_curves *curves, const char *word,
         return command_usage(COMMAND, "--nodes %.60s, wanted a number from 1, or several",
                              nodes);
     curves->draws_time = options_flag(options, "time");
-    return read_members(curves, &asked, options);
+    int code = read_parts(curves, asked.kind, options);
+    return code == EXIT_DONE ? read_members(curves, &asked, options) : code;
 }
 
 double
@@ -185,16 +216,56 @@ collective_curves_bytes(const struct collective_curves *curves, size_t size)
     return ldexp(curves->first_bytes, (int)size);
 }
 
+/* Row by row what one rank sends, `bytes` in all, the same of each sender. */
+static void
+fill_matrix(double *matrix, int64_t ranks, double skew, double bytes)
+{
+    double sum = 0;
+    for (int64_t to = 0; to < ranks; to++)
+        sum += pow((double)to + 1, -skew);
+    for (int64_t to = 0; to < ranks; to++) {
+        double part = bytes * pow((double)to + 1, -skew) / sum;
+        for (int64_t from = 0; from < ranks; from++)
+            matrix[from * ranks + to] = part;
+    }
+}
+
+/* Of what goes to other nodes, the part that crosses where a token crosses once for all its experts
+ * of a node (models/shard_lists.c has it of a plan). */
+static bool
+find_crossing(const struct collective_curves *curves, const struct rank_placement *placement,
+              double *crossing_fraction, struct error_list *errors)
+{
+    const struct routed_tokens *routed = &curves->routed;
+    const struct routing_groups any = {0, 0};
+    if (routed->experts % placement->ranks != 0)
+        return error_add(errors, ERROR_INFEASIBLE, "", "%lld ranks do not divide %lld experts",
+                         (long long)placement->ranks, (long long)routed->experts);
+    *crossing_fraction = routing_places_met(routed, any, placement->nodes) /
+                         routing_places_met(routed, any, placement->ranks);
+    return true;
+}
+
 static bool
 price_curve(const struct collective_curves *curves, struct collective_curve *curve,
             struct arena *arena, struct error_list *errors)
 {
     struct collective collective = curve->collective;
     struct collective_cost *costs = arena_alloc(arena, curves->size_count, sizeof *costs);
+    double *matrix = NULL;
     if (!collective_place(curves->cluster, &collective, &curve->placement, errors))
+        return false;
+    int64_t ranks = curve->placement.ranks;
+    if (collective.kind == COLLECTIVE_ALL_TO_ALL_V)
+        collective.bytes_matrix = matrix =
+            arena_alloc(arena, (size_t)(ranks * ranks), sizeof *matrix);
+    if (curves->routed.experts > 0 &&
+        !find_crossing(curves, &curve->placement, &collective.crossing_fraction, errors))
         return false;
     for (size_t i = 0; i < curves->size_count; i++) {
         collective.bytes = collective_curves_bytes(curves, i);
+        if (matrix)
+            fill_matrix(matrix, ranks, curves->skew, collective.bytes);
         if (!collective_cost(curves->cluster, &collective, &costs[i], errors))
             return false;
     }

@@ -4,6 +4,7 @@
 #define SIM_CLI_COLLECTIVE_CURVES_H
 
 #include "hw/collective.h"
+#include "models/routing.h"
 #include "plots/line_chart.h"
 #include "sim/base/json_writer.h"
 #include "sim/cli/command.h"
@@ -19,11 +20,17 @@ struct collective_curve {
 
 struct collective_curves {
     const struct cluster *cluster;
+    const char
+        *settings; /* what was set in it, ", fabric.network.works_by_levels=true"; or "" */
     double first_bytes;
     size_t size_count; /* sizes from the first on, each twice the one before */
     struct collective_curve *items;
     size_t count;
     bool draws_time; /* in place of bus bandwidth */
+    double skew;     /* of all_to_all_v: rank i gets (i + 1)^-skew of what each sends */
+    /* Of an all_to_all: each token goes to `per_token` of so many experts, and once to a node that
+     * has several of them; 0: every part is what one rank sends to one other. */
+    struct routed_tokens routed;
 };
 
 /* The sizes, nodes and ranks that the options ask for. Those of a collective that `word` names.

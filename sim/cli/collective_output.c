@@ -199,6 +199,18 @@ make_title(const struct collective_curves *curves, struct arena *arena)
     return title.bytes;
 }
 
+/* What is not the same for all pairs of an exchange. */
+static const char *
+parts_words(const struct collective_curves *curves, struct arena *arena)
+{
+    if (curves->routed.experts > 0)
+        return arena_format(arena, ", each token to %lld of %lld experts, once to a node",
+                            (long long)curves->routed.per_token,
+                            (long long)curves->routed.experts);
+    return curves->skew > 0 ? arena_format(arena, ", rank i gets (i + 1)^-%.3g", curves->skew)
+                            : "";
+}
+
 static const char *
 make_subtitle(const struct collective_curves *curves, struct arena *arena)
 {
@@ -207,11 +219,13 @@ make_subtitle(const struct collective_curves *curves, struct arena *arena)
     for (size_t c = 0; c < curves->count; c++)
         measured += curves->items[c].measured_count;
     const char *what = curves->draws_time ? "time" : "bus bandwidth as rccl-tests counts it";
+    bool is_send = curve->collective.kind == COLLECTIVE_SEND_RECV;
     const char *text = arena_format(arena, "%s, from one GPU to another", what);
-    if (curve->collective.kind != COLLECTIVE_SEND_RECV)
-        text =
-            arena_format(arena, "%s, %lld GPU%s a node", what, (long long)curve->placement.gpus,
-                         curve->placement.gpus == 1 ? "" : "s");
+    if (!is_send || curve->placement.ranks > 2)
+        text = arena_format(arena, "%s, %lld GPU%s a node%s", what,
+                            (long long)curve->placement.gpus,
+                            curve->placement.gpus == 1 ? "" : "s",
+                            is_send ? ", each sends to the next" : parts_words(curves, arena));
     return measured == 0 ? text : arena_format(arena, "%s · %zu measured", text, measured);
 }
 
@@ -225,8 +239,9 @@ collective_curves_picture(const struct collective_curves *curves, struct arena *
     *chart = (struct line_chart){
         .title = make_title(curves, arena),
         .subtitle = make_subtitle(curves, arena),
-        .footer = arena_format(arena, "stepcast %s: %s, fabric %s", STEPCAST_VERSION,
-                               curves->cluster->name, curves->cluster->fabric.name),
+        .footer =
+            arena_format(arena, "stepcast %s: %s, fabric %s%s", STEPCAST_VERSION,
+                         curves->cluster->name, curves->cluster->fabric.name, curves->settings),
         .x = {"size", "B", LINE_CHART_LOG_BINARY},
         .y = {NULL, curves->draws_time ? "s" : "B/s",
               curves->draws_time ? LINE_CHART_LOG : LINE_CHART_LINEAR},

@@ -111,8 +111,8 @@ struct plan {
 const struct plan *plan_read(const struct json *object, struct arena *arena,
                              struct error_list *errors);
 
-/* Whether model, cluster and plan go together; faults are placed in the plan's file (`object`).
- */
+/* Whether model, cluster and plan go together; faults are placed in the plan's file (`object`; NULL
+ * where nobody reads them). */
 bool plan_check(const struct plan *plan, const struct json *object, const struct arch *arch,
                 const struct cluster *cluster, struct error_list *errors);
 

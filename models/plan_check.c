@@ -12,7 +12,7 @@ enum {
 /* What a check needs to see and where it tells. */
 struct check {
     const struct plan *plan;
-    const struct json *object; /* the plan's file */
+    const struct json *object; /* the plan's file; NULL: places are not asked for */
     const struct arch *arch;
     const struct cluster *cluster;
     struct error_list *errors;
@@ -32,12 +32,14 @@ nearest_divisor(int64_t whole, int64_t wanted)
     return best;
 }
 
-/* The place of a key in the plan's file, the file itself where the key is left to its default.
- */
+/* The place of a key in the plan's file, the file itself where the key is left to its default or
+ * there is none (NULL). Only of what is wrong: placing takes longer than all that is checked. */
 static const char *
 place_of(const struct check *check, const char *key)
 {
-    const struct json *value = json_member(check->object, key);
+    if (!check->object)
+        return "";
+    const struct json *value = key ? json_member(check->object, key) : NULL;
     return json_where(value ? value : check->object);
 }
 
@@ -258,24 +260,24 @@ static bool
 check_ranks(const struct check *check)
 {
     const struct plan *plan = check->plan;
-    const char *file = json_where(check->object);
     long long gpus = cluster_gpus(check->cluster), pipeline = plan->pipeline;
     if (gpus > RANKS_MAX)
-        return error_add(check->errors, ERROR_INFEASIBLE, json_file_name(check->object),
+        return error_add(check->errors, ERROR_INFEASIBLE,
+                         check->object ? json_file_name(check->object) : "",
                          "%s has %lld GPUs, at most %d are supported by this version",
                          check->cluster->name, gpus, RANKS_MAX);
     bool is_dense = gpus % (plan->tensor * plan->pipeline * plan->context) == 0;
     bool is_experts = gpus % (plan->expert_tensor * plan->expert * plan->pipeline) == 0;
     if (!is_dense)
         error_add(
-            check->errors, ERROR_INFEASIBLE, file,
+            check->errors, ERROR_INFEASIBLE, place_of(check, NULL),
             "tensor %lld x pipeline %lld x context %lld does not divide the %lld GPUs of "
             "%s, a product of %lld would",
             (long long)plan->tensor, pipeline, (long long)plan->context, gpus,
             check->cluster->name,
             (long long)nearest_divisor(gpus, plan->tensor * plan->pipeline * plan->context));
     if (!is_experts)
-        error_add(check->errors, ERROR_INFEASIBLE, file,
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, NULL),
                   "expert_tensor %lld x expert %lld x pipeline %lld does not divide the %lld "
                   "GPUs of %s, a product of %lld would",
                   (long long)plan->expert_tensor, (long long)plan->expert, pipeline, gpus,
@@ -294,22 +296,21 @@ static bool
 check_batch(const struct check *check)
 {
     const struct plan *plan = check->plan;
-    const char *place =
-        place_of(check, plan->global_batch_tokens > 0 ? "global_batch_tokens"
-                                                      : "global_batch_sequences");
+    const char *key =
+        plan->global_batch_tokens > 0 ? "global_batch_tokens" : "global_batch_sequences";
     long long data = plan_data_degree(plan, check->cluster);
     long long share = plan->microbatch_sequences * data;
     long long batch = plan->global_batch_sequences;
     long long below = batch / share * share;
     long long nearest = below > 0 && batch - below < share / 2 ? below : below + share;
     if (batch % share != 0)
-        return error_add(check->errors, ERROR_INFEASIBLE, place,
+        return error_add(check->errors, ERROR_INFEASIBLE, place_of(check, key),
                          "%lld is not a multiple of %lld (microbatch %lld x data parallel "
                          "%lld), the nearest that is: %lld",
                          batch, share, (long long)plan->microbatch_sequences, data, nearest);
     if (batch / share > MICROBATCHES_MAX)
         return error_add(
-            check->errors, ERROR_INFEASIBLE, place,
+            check->errors, ERROR_INFEASIBLE, place_of(check, key),
             "%lld sequences are %lld microbatches a rank, at most %d are simulated", batch,
             batch / share, MICROBATCHES_MAX);
     return true;
@@ -322,9 +323,8 @@ check_schedule(const struct check *check)
 {
     const struct plan *plan = check->plan;
     long long microbatches = plan_microbatches(plan, check->cluster), p = plan->pipeline;
-    const char *place = place_of(check, "schedule");
     if (plan->schedule == SCHEDULE_INTERLEAVED && microbatches % p != 0)
-        error_add(check->errors, ERROR_INFEASIBLE, place,
+        error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "schedule"),
                   "interleaved stages need a multiple of %lld microbatches, found %lld, the "
                   "nearest is %lld",
                   p, microbatches, microbatches < p ? p : microbatches / p * p);
@@ -336,7 +336,7 @@ check_schedule(const struct check *check)
                   p + 1);
     if (microbatches < 2 * p || microbatches % 2 != 0)
         error_add(
-            check->errors, ERROR_INFEASIBLE, place,
+            check->errors, ERROR_INFEASIBLE, place_of(check, "schedule"),
             "DualPipe needs an even number of at least %lld microbatches, found %lld, the "
             "nearest is %lld",
             2 * p, microbatches, microbatches < 2 * p ? 2 * p : microbatches + 1);

@@ -5,7 +5,7 @@
 
 #include <check.h>
 
-#include "models/plan_space.h"
+#include "models/check_plan_list.h"
 #include "models/step.h"
 #include "sim/base/check_arena.h"
 
@@ -57,7 +57,7 @@ check_run(const char *file, const char *const *settings, size_t count, size_t tr
     const struct run *base = run_read(&request, arena, &errors);
     ck_assert_msg(base != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
     struct plan_space space = plan_space_of(base, arena);
-    struct plan_list list = plan_space_list(&space, arena);
+    struct plan_list list = check_plan_list(&space, arena);
     double sum = 0, simulated = 0;
     for (size_t i = 0; i < tried; i++) {
         double ratio = check_plan(&space, &list.points[i * list.count / tried]);

@@ -81,6 +81,13 @@ read_word(enum plan_field field, const char *word, int64_t *value)
     return !words && end != word && *end == '\0' && *value >= least && *value <= most;
 }
 
+static int
+compare_values(const void *a, const void *b)
+{
+    const int64_t *one = a, *two = b;
+    return (*one > *two) - (*one < *two);
+}
+
 bool
 plan_space_set(struct plan_space *space, enum plan_field field, const char *const *words,
                size_t count, struct arena *arena)
@@ -95,6 +102,7 @@ plan_space_set(struct plan_space *space, enum plan_field field, const char *cons
             j++;
         kept += j == kept;
     }
+    qsort(values, kept, sizeof *values, compare_values);
     space->fields[field] = (struct plan_values){values, kept};
     return true;
 }
@@ -229,12 +237,11 @@ struct walk {
     const struct plan_space *space;
     const struct arch *arch;
     const struct cluster *cluster;
-    struct arena *arena;
+    plan_visit *visit;
+    void *context;
     struct plan plan; /* fields so far */
     struct plan_point point;
-    struct plan_point *points;
-    size_t room;
-    struct plan_list list;
+    struct plan_counts counts;
 };
 
 static enum plan_refusal
@@ -401,14 +408,13 @@ take_point(struct walk *walk)
 {
     struct error_list errors = {0};
     struct plan plan = plan_space_plan(walk->space, &walk->point);
-    if (!plan_check(&plan, walk->space->base->plan_object, walk->arch, walk->cluster,
-                    &errors)) {
-        walk->list.refused_count[PLAN_UNCHECKED]++;
+    if (!plan_check(&plan, NULL, walk->arch, walk->cluster, &errors)) {
+        walk->counts.refused_count[PLAN_UNCHECKED]++;
         return;
     }
-    walk->points = arena_grow(walk->arena, walk->points, walk->list.count, &walk->room,
-                              sizeof *walk->points);
-    walk->points[walk->list.count++] = walk->point;
+    walk->counts.legal_count++;
+    if (walk->visit)
+        walk->visit(walk->context, &walk->point);
 }
 
 static void
@@ -426,7 +432,7 @@ visit_values(struct walk *walk)
         set_field(&walk->plan, (enum plan_field)field, walk->point.values[field]);
         enum plan_refusal refusal = check_field(walk, (enum plan_field)field);
         if (refusal != PLAN_LEGAL)
-            walk->list.refused_count[refusal] += count_behind(walk->space, field);
+            walk->counts.refused_count[refusal] += count_behind(walk->space, field);
         else if (field == PLAN_FIELD_COUNT - 1)
             take_point(walk);
         else
@@ -434,65 +440,15 @@ visit_values(struct walk *walk)
     }
 }
 
-struct plan_list
-plan_space_list(const struct plan_space *space, struct arena *arena)
+struct plan_counts
+plan_space_walk(const struct plan_space *space, plan_visit *visit, void *context)
 {
     struct walk walk = {.space = space,
                         .arch = space->base->inputs.workload.arch,
                         .cluster = space->base->inputs.cluster,
-                        .arena = arena,
+                        .visit = visit,
+                        .context = context,
                         .plan = *space->base->inputs.workload.plan};
     visit_values(&walk);
-    walk.list.points = walk.points;
-    return walk.list;
-}
-
-static int64_t
-value_of(const struct plan *plan, enum plan_field field)
-{
-    const int64_t values[PLAN_FIELD_COUNT] = {plan->tensor,
-                                              plan->context,
-                                              plan->pipeline,
-                                              plan->expert,
-                                              plan->expert_tensor,
-                                              plan->microbatch_sequences,
-                                              (int64_t)plan->schedule,
-                                              plan->virtual_stages,
-                                              plan->zero_stage,
-                                              (int64_t)plan->recompute,
-                                              plan->order[PLAN_AXIS_COUNT - 1] == AXIS_DATA};
-    return values[field];
-}
-
-/* Layers that the base's file lists are of its own stages; for others the list says them anew. */
-static void
-append_stage_layers(const struct plan_space *space, const struct plan *plan, struct text *text)
-{
-    const struct plan *base = space->base->inputs.workload.plan;
-    if (!base->stage_layers || plan->stage_layers)
-        return;
-    text_format(text, "%s--set plan.stage_layers=[", text->length > 0 ? " " : "");
-    for (int64_t i = 0; i < plan_virtual_stages(plan); i++)
-        text_format(text, "%s%" PRId64, i > 0 ? "," : "",
-                    plan_layers(plan, space->base->inputs.workload.arch, i).count);
-    text_format(text, "]");
-}
-
-/* What is left out of a file, expert_tensor follows tensor: where one is said, so is the other. */
-const char *
-plan_space_settings(const struct plan_space *space, const struct plan_point *point,
-                    struct arena *arena)
-{
-    const struct plan *base = space->base->inputs.workload.plan;
-    struct plan plan = plan_space_plan(space, point);
-    struct text text = text_new(arena);
-    for (int i = 0; i < PLAN_FIELD_COUNT; i++) {
-        enum plan_field field = (enum plan_field)i;
-        bool follows = field == PLAN_FIELD_EXPERT_TENSOR && plan.tensor != base->tensor;
-        if (point->values[i] != value_of(base, field) || follows)
-            text_format(&text, "%s--set plan.%s=%s", text.length > 0 ? " " : "",
-                        plan_field_key(field), plan_field_word(field, point->values[i], arena));
-    }
-    append_stage_layers(space, &plan, &text);
-    return text.length > 0 ? text.bytes : "";
+    return walk.counts;
 }

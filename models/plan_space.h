@@ -39,7 +39,7 @@ enum plan_refusal {
 const char *plan_refusal_key(enum plan_refusal refusal); /* "tensor" */
 
 struct plan_values {
-    const int64_t *values; /* each once */
+    const int64_t *values; /* each once, ascending */
     size_t count;
 };
 
@@ -66,14 +66,25 @@ bool plan_space_set(struct plan_space *space, enum plan_field field, const char 
 /* The word that stands for a value in a plan's file. */
 const char *plan_field_word(enum plan_field field, int64_t value, struct arena *arena);
 
-struct plan_list {
-    const struct plan_point *points;
-    size_t count;
+/* Legal and refused ones. */
+double plan_space_combinations(const struct plan_space *space);
+
+struct plan_counts {
+    size_t legal_count;
     double refused_count[PLAN_REFUSAL_COUNT]; /* combinations by their first refusal */
 };
 
-/* All legal plans in order of their values, the last field fastest. */
-struct plan_list plan_space_list(const struct plan_space *space, struct arena *arena);
+typedef void plan_visit(void *context, const struct plan_point *point);
+
+/* Visits all legal plans in order of their values, the last field fastest; NULL only counts. */
+struct plan_counts plan_space_walk(const struct plan_space *space, plan_visit *visit,
+                                   void *context);
+
+/* A plan's place among all combinations, in the order of the walk, and back. The space has at most
+ * PLAN_SPACE_MAX of them. */
+uint64_t plan_space_place(const struct plan_space *space, const struct plan_point *point);
+struct plan_point plan_space_point(const struct plan_space *space, uint64_t place);
+#define PLAN_SPACE_MAX 1e18
 
 /* The base's plan with the values of a point; `object` stands in messages. */
 struct plan plan_space_plan(const struct plan_space *space, const struct plan_point *point);

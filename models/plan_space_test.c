@@ -5,6 +5,7 @@
 
 #include <check.h>
 
+#include "models/check_plan_list.h"
 #include "sim/base/check_arena.h"
 
 Suite *plan_space_suite(void);
@@ -51,11 +52,14 @@ count_combinations(void)
 
 START_TEST(every_combination_is_a_plan_or_counted_as_refused)
 {
-    struct plan_list list = plan_space_list(&space, arena);
+    struct plan_list list = check_plan_list(&space, arena);
     double count = (double)list.count;
     for (int i = 0; i < PLAN_REFUSAL_COUNT; i++)
-        count += list.refused_count[i];
+        count += list.counts.refused_count[i];
     ck_assert(count >= count_combinations() && count <= count_combinations());
+    ck_assert_uint_eq(list.counts.legal_count, list.count);
+    double all = plan_space_combinations(&space);
+    ck_assert(count >= all && count <= all);
     ck_assert_uint_gt(list.count, 100);
 }
 END_TEST
@@ -70,7 +74,7 @@ START_TEST(what_is_legal_is_what_can_be_run)
     set_values(PLAN_FIELD_VIRTUAL_STAGES, one, 1);
     set_values(PLAN_FIELD_RECOMPUTE, none, 1);
     set_values(PLAN_FIELD_SCHEDULE, first, 1);
-    struct plan_list list = plan_space_list(&space, arena);
+    struct plan_list list = check_plan_list(&space, arena);
     size_t legal = 0, total = (size_t)count_combinations();
     for (size_t i = 0; i < total; i++) {
         struct error_list faults = {0};
@@ -93,10 +97,34 @@ START_TEST(what_is_legal_is_what_can_be_run)
 }
 END_TEST
 
+/* Of tensor 1, 2, 4 and context 1, 2 alone, (4, 1) is place 2 x 2 + 0. */
+START_TEST(a_place_is_a_plan)
+{
+    static const char *const one[] = {"1"}, *const three[] = {"4", "1", "2"},
+                             *const two[] = {"2", "1"};
+    struct plan_list list = check_plan_list(&space, arena);
+    uint64_t before = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        uint64_t place = plan_space_place(&space, &list.points[i]);
+        struct plan_point point = plan_space_point(&space, place);
+        ck_assert_int_eq(memcmp(&point, &list.points[i], sizeof point), 0);
+        ck_assert(i == 0 || place > before);
+        before = place;
+    }
+    for (int field = PLAN_FIELD_PIPELINE; field < PLAN_FIELD_COUNT; field++)
+        space.fields[field].count = 1;
+    set_values(PLAN_FIELD_TENSOR, three, 3);
+    set_values(PLAN_FIELD_CONTEXT, two, 2);
+    set_values(PLAN_FIELD_PIPELINE, one, 1);
+    ck_assert_int_eq(plan_space_point(&space, 4).values[PLAN_FIELD_TENSOR], 4);
+    ck_assert_int_eq(plan_space_point(&space, 4).values[PLAN_FIELD_CONTEXT], 1);
+}
+END_TEST
+
 /* What a plan is printed as, read again, is that plan. */
 START_TEST(settings_lead_to_the_plan)
 {
-    struct plan_list list = plan_space_list(&space, arena);
+    struct plan_list list = check_plan_list(&space, arena);
     for (size_t i = 0; i < list.count; i += 37) {
         const char *texts[PLAN_FIELD_COUNT + 1];
         size_t count = 0;
@@ -131,7 +159,8 @@ START_TEST(values_are_words_of_a_plan)
     static const char *const numbers[] = {"4"}, *const stage[] = {"4"}, *const zero[] = {"0"};
     ck_assert(plan_space_set(&space, PLAN_FIELD_RECOMPUTE, words, 3, arena));
     ck_assert_uint_eq(space.fields[PLAN_FIELD_RECOMPUTE].count, 2);
-    ck_assert_int_eq(space.fields[PLAN_FIELD_RECOMPUTE].values[0], RECOMPUTE_FULL);
+    ck_assert_int_eq(space.fields[PLAN_FIELD_RECOMPUTE].values[0], RECOMPUTE_NONE);
+    ck_assert_int_eq(space.fields[PLAN_FIELD_RECOMPUTE].values[1], RECOMPUTE_FULL);
     ck_assert(plan_space_set(&space, PLAN_FIELD_TENSOR, numbers, 1, arena));
     ck_assert(!plan_space_set(&space, PLAN_FIELD_ZERO_STAGE, stage, 1, arena));
     ck_assert(!plan_space_set(&space, PLAN_FIELD_TENSOR, zero, 1, arena));
@@ -148,6 +177,7 @@ plan_space_suite(void)
     tcase_add_checked_fixture(facts, setup, teardown);
     tcase_add_test(facts, every_combination_is_a_plan_or_counted_as_refused);
     tcase_add_test(facts, what_is_legal_is_what_can_be_run);
+    tcase_add_test(facts, a_place_is_a_plan);
     tcase_add_test(facts, settings_lead_to_the_plan);
     tcase_add_test(facts, values_are_words_of_a_plan);
     suite_add_tcase(suite, facts);

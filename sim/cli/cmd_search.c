@@ -26,7 +26,7 @@ tell_best(const struct search *search, const struct search_plan *best)
     struct arena *arena = arena_new_beside(search->arena);
     progress_hide(search->progress);
     fprintf(stderr, "stepcast search: %zu plans simulated, best so far %s: %s\n",
-            search->simulated_count, units_format_s(best->row->values[SWEEP_STEP_S]).text,
+            search->simulated_count, units_format_s(best->row.values[SWEEP_STEP_S]).text,
             search_report_plan(search, best, arena));
     arena_free(arena);
 }
@@ -113,8 +113,8 @@ read_options(struct search *search, const struct options *options)
         return command_usage("search", "--shard is '%s', wanted K/N, such as 1/16", shard);
     if (*shard && search->objective == OBJECTIVE_MEMORY)
         return command_usage("search", "--shard goes by the step, not by memory");
-    search->has_front =
-        options_flag(options, "pareto") || command_draws(command_format(options));
+    search->has_dots = command_draws(command_format(options));
+    search->has_front = options_flag(options, "pareto") || search->has_dots;
     search->is_exhaustive = options_flag(options, "exhaustive");
     int code = EXIT_DONE;
     for (size_t i = 0; i < options_text_count(options, "over") && code == EXIT_DONE; i++)
@@ -150,7 +150,7 @@ report(const struct search *search, const struct options *options)
     bool is_part = search->slice.count > 0 && !command_draws(format);
     if (code != EXIT_DONE || search->best_count > 0 || is_part)
         return code; /* other shards may have found one */
-    fprintf(stderr, "stepcast search: none of %zu legal plans %s\n", search->list.count,
+    fprintf(stderr, "stepcast search: none of %zu legal plans %s\n", search->counts.legal_count,
             search->was_stopped ? "was simulated before the search was stopped"
                                 : "fits the memory of a GPU");
     return EXIT_INFEASIBLE;

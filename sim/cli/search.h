@@ -1,4 +1,5 @@
-/* The best plans of a space: bounds sort and screen them, the simulation decides. */
+/* The best plans of a space: bounds sort and screen them, the simulation decides. What is kept of
+ * the others is their bounds, as much as fits some megabytes in memory and the rest on disk. */
 #ifndef SIM_CLI_SEARCH_H
 #define SIM_CLI_SEARCH_H
 
@@ -28,10 +29,18 @@ const char *search_objective_key(enum search_objective objective); /* "tokens_pe
 
 struct search_plan {
     struct plan_point point;
+    size_t place;   /* among all legal plans by their bounds */
     double bound_s; /* no step is shorter */
     enum search_status status;
-    const struct sweep_row *row; /* of SEARCH_DONE */
-    double memory_bytes;         /* of all that were looked at */
+    struct sweep_row row; /* of SEARCH_DONE */
+    double memory_bytes;  /* of all that were looked at */
+    int holders;          /* best and front */
+};
+
+/* Of a simulated plan what its dot in a picture shows. */
+struct search_dot {
+    size_t place;
+    double step_s, memory_bytes;
 };
 
 struct search {
@@ -44,6 +53,8 @@ struct search {
     double price_per_gpu_hour; /* in any currency; 0: not known */
     bool has_front;            /* and every plan that no other beats in both step and memory */
     bool is_exhaustive;        /* simulates every plan that fits: to hold the screen against */
+    bool has_dots;             /* and a dot for each that was simulated */
+    size_t held_plans;         /* bounds in memory, others on disk; 0: the usual */
     bool (*is_stopped)(void);
     void (*tell)(const struct search *search, const struct search_plan *best);
     struct slice slice;               /* of the legal plans by their bounds */
@@ -52,13 +63,16 @@ struct search {
     struct progress *progress;        /* shown, or NULL */
 
     /* Set by search_run. */
-    struct plan_list list;
-    struct search_plan *plans; /* by bound, then in order of the list; of a slice, its own */
-    size_t plan_count;
-    const struct search_plan **best; /* by step: at most top of them */
+    struct plan_counts counts;
+    size_t plan_count;         /* legal ones; of a slice, its own */
+    struct search_plan **best; /* by step: at most top of them */
     size_t best_count;
-    const struct search_plan **front; /* by step */
-    size_t front_count;
+    struct search_plan **front; /* by step */
+    size_t front_count, front_room;
+    struct search_plan **idle; /* room for plans that neither holds any longer */
+    size_t idle_count, idle_room;
+    struct search_dot *dots; /* by place */
+    size_t dot_count, dot_room;
     size_t simulated_count, no_memory_count, no_price_count, unseen_count;
     size_t looked_count, known_count; /* plans so far, and those that were known */
     bool was_stopped;

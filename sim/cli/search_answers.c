@@ -8,10 +8,9 @@
 #include "models/step.h"
 
 void
-search_append_points(struct text *question, const struct search_plan *plans, size_t count)
+search_append_point(struct text *question, const struct plan_point *point)
 {
-    for (size_t i = 0; i < count; i++)
-        text_append(question, (const char *)&plans[i].point, sizeof plans[i].point);
+    text_append(question, (const char *)point, sizeof *point);
 }
 
 static struct plan_point

@@ -26,7 +26,7 @@ struct memory_answer {
 /* The crew's table; its setup is the search, of which they read the space only. */
 extern crew_answer *const SEARCH_ANSWERS[SEARCH_QUESTION_COUNT];
 
-void search_append_points(struct text *question, const struct search_plan *plans, size_t count);
+void search_append_point(struct text *question, const struct plan_point *point);
 
 /* What makes the base's plan the point's. */
 struct run_settings search_settings(const struct search *search, const struct plan_point *point,

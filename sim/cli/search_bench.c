@@ -75,7 +75,7 @@ main(void)
     double every_s = time_search(&every, base, flat, arena);
     (void)printf("search_zaya1_whole_s %.4g\n", whole_s);
     (void)printf("search_zaya1_screened_count_per_s %.4g\n",
-                 (double)whole.list.count / whole_s);
+                 (double)whole.counts.legal_count / whole_s);
     (void)printf("search_zaya1_exhaustive_count_per_s %.4g\n",
                  (double)every.simulated_count / every_s);
     (void)printf("search_zaya1_simulated_count_per_s %.4g\n", measure_steps_per_s(base, arena));

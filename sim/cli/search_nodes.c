@@ -62,10 +62,11 @@ print_counts(const struct search_nodes *all, struct text *out)
         }
         text_format(out, "%5lld %7lld %9zu %9zu %9zu  ", (long long)all->nodes[i],
                     (long long)cluster_gpus(search->space.base->inputs.cluster),
-                    search->list.count, search->simulated_count, search->no_memory_count);
+                    search->counts.legal_count, search->simulated_count,
+                    search->no_memory_count);
         text_format(out, "%s\n",
                     search->best_count > 0
-                        ? units_format_s(search->best[0]->row->values[SWEEP_STEP_S]).text
+                        ? units_format_s(search->best[0]->row.values[SWEEP_STEP_S]).text
                         : "none fits");
     }
 }
@@ -83,7 +84,7 @@ search_nodes_text(const struct search_nodes *all, struct text *out)
     for (size_t i = 0; i < ranking.count; i++) {
         const struct ranked *one = &ranking.plans[i];
         const struct search *search = &all->searches[one->search];
-        const double *values = one->plan->row->values;
+        const double *values = one->plan->row.values;
         text_format(out, "%4zu %5lld %9s", i + 1, (long long)all->nodes[one->search],
                     units_format_s(values[SWEEP_STEP_S]).text);
         text_format(out, " %9s %10s", units_format_count(values[SWEEP_TOKENS_PER_S]).text,
@@ -114,7 +115,7 @@ search_nodes_json(const struct search_nodes *all, struct text *out)
             json_write_string_at(&writer, "reason", all->reasons[i]);
         } else {
             json_write_string_at(&writer, "objective", search_objective_key(search->objective));
-            json_write_integer_at(&writer, "legal_count", (int64_t)search->list.count);
+            json_write_integer_at(&writer, "legal_count", (int64_t)search->counts.legal_count);
             json_write_integer_at(&writer, "simulated_count", (int64_t)search->simulated_count);
         }
         json_write_end_object(&writer);

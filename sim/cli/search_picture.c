@@ -39,40 +39,41 @@ search_picture_code(const struct plan_point *point, struct arena *arena)
 }
 
 static bool
-is_on_front(const struct search *search, const struct search_plan *plan)
+is_on_front(const struct search *search, size_t place)
 {
     for (size_t i = 0; i < search->front_count; i++)
-        if (search->front[i] == plan)
+        if (search->front[i]->place == place)
             return true;
     return false;
 }
 
 static struct scatter_point
-make_point(const struct search_plan *plan, bool is_front, struct arena *arena)
+make_point(const struct search_plan *plan, struct arena *arena)
 {
-    const char *label = NULL;
-    if (is_front)
-        label = arena_format(arena, "%s: %s", search_picture_code(&plan->point, arena),
-                             units_format_s(plan->row->values[SWEEP_STEP_S]).text);
-    return (struct scatter_point){.x = plan->row->values[SWEEP_MEMORY_BYTES],
-                                  .y = plan->row->values[SWEEP_STEP_S],
-                                  .label = label,
-                                  .is_faint = !is_front,
-                                  .slot = STYLE_FORWARD};
+    double step_s = plan->row.values[SWEEP_STEP_S];
+    return (struct scatter_point){
+        .x = plan->memory_bytes,
+        .y = step_s,
+        .label = arena_format(arena, "%s: %s", search_picture_code(&plan->point, arena),
+                              units_format_s(step_s).text),
+        .slot = STYLE_FORWARD};
 }
 
 /* The front from its quickest, so that this is labelled first; then the others. */
 static void
 add_points(const struct search *search, struct scatter_chart *chart, struct arena *arena)
 {
-    size_t room = search->front_count + search->simulated_count + search->no_memory_count;
+    size_t room = search->front_count + search->dot_count;
     struct scatter_point *points = arena_alloc(arena, room + 1, sizeof *points);
     for (size_t i = 0; i < search->front_count; i++)
-        points[chart->point_count++] = make_point(search->front[i], true, arena);
-    for (size_t i = 0; i < search->list.count; i++) {
-        const struct search_plan *plan = &search->plans[i];
-        if (plan->status == SEARCH_DONE && !is_on_front(search, plan))
-            points[chart->point_count++] = make_point(plan, false, arena);
+        points[chart->point_count++] = make_point(search->front[i], arena);
+    for (size_t i = 0; i < search->dot_count; i++) {
+        const struct search_dot *dot = &search->dots[i];
+        if (!is_on_front(search, dot->place))
+            points[chart->point_count++] = (struct scatter_point){.x = dot->memory_bytes,
+                                                                  .y = dot->step_s,
+                                                                  .is_faint = true,
+                                                                  .slot = STYLE_FORWARD};
     }
     chart->points = points;
 }
@@ -85,8 +86,8 @@ add_front(const struct search *search, struct scatter_chart *chart, struct arena
     struct canvas_point *points =
         arena_alloc(arena, 2 * search->front_count + 1, sizeof *points);
     for (size_t i = 0; i < search->front_count; i++) {
-        struct canvas_point at = {search->front[i]->row->values[SWEEP_MEMORY_BYTES],
-                                  search->front[i]->row->values[SWEEP_STEP_S]};
+        struct canvas_point at = {search->front[i]->row.values[SWEEP_MEMORY_BYTES],
+                                  search->front[i]->row.values[SWEEP_STEP_S]};
         if (i > 0) {
             points[line->count].x_pt = points[line->count - 1].x_pt;
             points[line->count++].y_pt = at.y_pt;
@@ -105,13 +106,13 @@ make_title(const struct search *search, struct arena *arena)
     const struct search_plan *small = search->front[search->front_count - 1];
     const char *first = arena_format(
         arena, "%s is quickest: %s in %s", search_picture_code(&quick->point, arena),
-        units_format_s(quick->row->values[SWEEP_STEP_S]).text,
-        units_format_bytes(quick->row->values[SWEEP_MEMORY_BYTES]).text);
+        units_format_s(quick->row.values[SWEEP_STEP_S]).text,
+        units_format_bytes(quick->row.values[SWEEP_MEMORY_BYTES]).text);
     if (search->front_count == 1)
         return arena_format(arena, "%s, and none takes less memory", first);
     return arena_format(arena, "%s; the least memory, %s, takes %s", first,
-                        units_format_bytes(small->row->values[SWEEP_MEMORY_BYTES]).text,
-                        units_format_s(small->row->values[SWEEP_STEP_S]).text);
+                        units_format_bytes(small->row.values[SWEEP_MEMORY_BYTES]).text,
+                        units_format_s(small->row.values[SWEEP_STEP_S]).text);
 }
 
 static enum line_chart_scale
@@ -144,7 +145,7 @@ search_picture(const struct search *search, struct arena *arena)
         "beaten by their bounds%s",
         base->inputs.workload.arch->name, (long long)cluster_gpus(cluster),
         cluster->device->name, (long long)base->inputs.workload.plan->global_batch_sequences,
-        search->list.count, search->simulated_count,
+        search->counts.legal_count, search->simulated_count,
         search->no_memory_count > 0
             ? arena_format(arena, " or do not fit (%zu)", search->no_memory_count)
             : "");

@@ -17,9 +17,9 @@ search_report_plan(const struct search *search, const struct search_plan *plan,
 static double
 combinations(const struct search *search)
 {
-    double count = (double)search->list.count;
+    double count = (double)search->counts.legal_count;
     for (int i = 0; i < PLAN_REFUSAL_COUNT; i++)
-        count += search->list.refused_count[i];
+        count += search->counts.refused_count[i];
     return count;
 }
 
@@ -38,12 +38,12 @@ print_counts(const struct search *search, struct text *out)
         [PLAN_UNCHECKED] = "refused by another check of plans"};
     text_format(out, "%15.0f combinations\n", combinations(search));
     for (int i = PLAN_REDUNDANT; i < PLAN_REFUSAL_COUNT; i++)
-        if (search->list.refused_count[i] > 0)
-            text_format(out, "%15.0f   %s\n", -search->list.refused_count[i], words[i]);
-    text_format(out, "%15zu legal plans\n", search->list.count);
+        if (search->counts.refused_count[i] > 0)
+            text_format(out, "%15.0f   %s\n", -search->counts.refused_count[i], words[i]);
+    text_format(out, "%15zu legal plans\n", search->counts.legal_count);
     if (search->slice.count > 0)
         text_format(out, "%15zu   are of other shards than %zu/%zu\n",
-                    search->list.count - search->plan_count, search->slice.index + 1,
+                    search->counts.legal_count - search->plan_count, search->slice.index + 1,
                     search->slice.count);
     text_format(out, "%15zu   cannot be better, says their bound\n", search->unseen_count);
     text_format(out, "%15zu   do not fit the memory\n", search->no_memory_count);
@@ -54,14 +54,14 @@ print_counts(const struct search *search, struct text *out)
 }
 
 static void
-print_plans(const struct search *search, const struct search_plan *const *plans, size_t count,
+print_plans(const struct search *search, struct search_plan *const *plans, size_t count,
             struct text *out)
 {
     bool has_price = search->price_per_gpu_hour > 0;
     text_format(out, "     %9s %9s %10s %7s %9s %9s %9s  %s%s\n", "step", "+-", "tok/s/GPU",
                 "MFU", "memory", "network", "bubble", has_price ? "a M tokens  " : "", "plan");
     for (size_t i = 0; i < count; i++) {
-        const double *values = plans[i]->row->values;
+        const double *values = plans[i]->row.values;
         double half_s = (values[SWEEP_HIGH_S] - values[SWEEP_LOW_S]) / 2;
         text_format(out, "%4zu %9s %9s %10s", i + 1, units_format_s(values[SWEEP_STEP_S]).text,
                     units_format_s(half_s).text,
@@ -104,7 +104,7 @@ search_report_write(struct json_writer *writer, const struct search *search,
     json_write_real_at(writer, "bound_s", plan->bound_s);
     for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++)
         json_write_real_at(writer, sweep_quantity_key((enum sweep_quantity)i),
-                           plan->row->values[i]);
+                           plan->row.values[i]);
     if (search->price_per_gpu_hour > 0)
         json_write_real_at(writer, "cost_per_million_tokens",
                            search_cost_per_million_tokens(search, plan));
@@ -114,7 +114,7 @@ search_report_write(struct json_writer *writer, const struct search *search,
 
 static void
 write_plans(struct json_writer *writer, const struct search *search,
-            const struct search_plan *const *plans, size_t count)
+            struct search_plan *const *plans, size_t count)
 {
     json_write_begin_array(writer);
     for (size_t i = 0; i < count; i++) {
@@ -140,12 +140,12 @@ search_report_json(const struct search *search, struct text *out)
     json_write_begin_object(&writer);
     for (int i = PLAN_REDUNDANT; i < PLAN_REFUSAL_COUNT; i++)
         json_write_real_at(&writer, plan_refusal_key((enum plan_refusal)i),
-                           search->list.refused_count[i]);
+                           search->counts.refused_count[i]);
     json_write_real_at(&writer, "memory", (double)search->no_memory_count);
     json_write_real_at(&writer, "bound", (double)search->unseen_count);
     json_write_real_at(&writer, "no_price", (double)search->no_price_count);
     json_write_end_object(&writer);
-    json_write_integer_at(&writer, "legal_count", (int64_t)search->list.count);
+    json_write_integer_at(&writer, "legal_count", (int64_t)search->counts.legal_count);
     if (search->slice.count > 0)
         json_write_integer_at(&writer, "shard_count", (int64_t)search->plan_count);
     json_write_integer_at(&writer, "simulated_count", (int64_t)search->simulated_count);
@@ -163,7 +163,7 @@ search_report_json(const struct search *search, struct text *out)
 void
 search_report_csv(const struct search *search, struct text *out)
 {
-    const struct search_plan *const *plans = search->has_front ? search->front : search->best;
+    struct search_plan *const *plans = search->has_front ? search->front : search->best;
     size_t count = search->has_front ? search->front_count : search->best_count;
     const struct slice *slice = &search->slice;
     if (slice->count > 0 && search->has_front)
@@ -181,14 +181,14 @@ search_report_csv(const struct search *search, struct text *out)
     for (size_t i = 0; i < count; i++) {
         struct json_writer writer;
         if (slice->count > 0)
-            text_format(out, "%zu,", slice_point(slice, (size_t)(plans[i] - search->plans)));
+            text_format(out, "%zu,", plans[i]->place);
         for (int j = 0; j < PLAN_FIELD_COUNT; j++)
             text_format(
                 out, "%s,",
                 plan_field_word((enum plan_field)j, plans[i]->point.values[j], out->arena));
         for (int j = 0; j < SWEEP_STEP_QUANTITIES; j++) {
             writer = json_writer_new(out, false);
-            json_write_real(&writer, plans[i]->row->values[j]);
+            json_write_real(&writer, plans[i]->row.values[j]);
             text_format(out, ",");
         }
         writer = json_writer_new(out, false);

@@ -63,8 +63,8 @@ START_TEST(the_screen_loses_none_of_the_best)
     ck_assert_uint_eq(all.unseen_count, 0);
     ck_assert_uint_eq(screened.best_count, 5);
     for (size_t i = 0; i < 5; i++) {
-        double found_s = screened.best[i]->row->values[SWEEP_STEP_S];
-        double best_s = all.best[i]->row->values[SWEEP_STEP_S];
+        double found_s = screened.best[i]->row.values[SWEEP_STEP_S];
+        double best_s = all.best[i]->row.values[SWEEP_STEP_S];
         ck_assert(found_s >= best_s && found_s <= best_s);
     }
     ck_assert_int_eq(
@@ -84,8 +84,8 @@ START_TEST(the_screen_loses_nothing_of_the_front)
     ck_assert_uint_eq(screened.front_count, all.front_count);
     for (size_t i = 0; i < all.front_count; i++) {
         ck_assert(screened.front[i]->memory_bytes <= all.front[i]->memory_bytes);
-        ck_assert(screened.front[i]->row->values[SWEEP_STEP_S] <=
-                  all.front[i]->row->values[SWEEP_STEP_S]);
+        ck_assert(screened.front[i]->row.values[SWEEP_STEP_S] <=
+                  all.front[i]->row.values[SWEEP_STEP_S]);
         if (i > 0)
             ck_assert(all.front[i]->memory_bytes < all.front[i - 1]->memory_bytes);
     }
@@ -97,7 +97,7 @@ START_TEST(the_least_memory_is_found_too)
 {
     struct search screened = small_search(1), all = small_search(1);
     screened.objective = all.objective = OBJECTIVE_MEMORY;
-    all.is_exhaustive = true;
+    all.is_exhaustive = all.has_dots = true;
     search_run(&screened);
     search_run(&all);
     ck_assert_uint_eq(screened.best_count, 5);
@@ -107,9 +107,9 @@ START_TEST(the_least_memory_is_found_too)
         ck_assert_int_eq(memcmp(&one->point, &other->point, sizeof one->point), 0);
         ck_assert(i == 0 || one->memory_bytes >= screened.best[i - 1]->memory_bytes);
     }
-    for (size_t i = 0; i < all.plan_count; i++)
-        ck_assert(all.plans[i].status != SEARCH_DONE ||
-                  all.plans[i].memory_bytes >= screened.best[0]->memory_bytes);
+    ck_assert_uint_eq(all.dot_count, all.simulated_count);
+    for (size_t i = 0; i < all.dot_count; i++)
+        ck_assert(all.dots[i].memory_bytes >= screened.best[0]->memory_bytes);
 }
 END_TEST
 
@@ -117,7 +117,7 @@ END_TEST
 START_TEST(a_price_is_of_a_million_tokens)
 {
     struct sweep_row row = {.values = {[SWEEP_TOKENS_PER_S_PER_GPU] = 36000}};
-    struct search_plan plan = {.row = &row};
+    struct search_plan plan = {.row = row};
     struct search search = {.objective = OBJECTIVE_COST, .price_per_gpu_hour = 2.5};
     CHECK_NEAR(search_cost_per_million_tokens(&search, &plan), 2.5 / 129.6, 1e-12);
     CHECK_NEAR(search_score(&search, &plan), 2.5 / 129.6, 1e-12);
@@ -147,7 +147,7 @@ START_TEST(a_plan_is_the_run_that_its_settings_make)
         const struct run *run = run_again(base, &settings, arena, &errors);
         ck_assert_msg(run != NULL, "%s: %s", said, errors.items[0].what);
         const struct step *step = step_simulate(run, RANKS_FOLDED, arena, &errors);
-        double found_s = search.best[i]->row->values[SWEEP_STEP_S];
+        double found_s = search.best[i]->row.values[SWEEP_STEP_S];
         ck_assert_ptr_nonnull(step);
         ck_assert_msg(step->step_s >= found_s && step->step_s <= found_s, "%s: %g, %g", said,
                       found_s, step->step_s);
@@ -173,6 +173,35 @@ START_TEST(threads_do_not_change_a_byte)
 }
 END_TEST
 
+/* What lies on disk comes back: 25 bounds in memory, the same answer. */
+START_TEST(memory_does_not_change_a_byte)
+{
+    struct text all = report_of(1), few = text_new(arena);
+    struct search search = small_search(1);
+    search.held_plans = 25;
+    search_run(&search);
+    search_report_json(&search, &few);
+    ck_assert_uint_gt(search.plan_count, 100);
+    ck_assert_str_eq(all.bytes, few.bytes);
+}
+END_TEST
+
+/* Of all that are simulated only the best and the front are kept. */
+START_TEST(what_no_list_holds_makes_room)
+{
+    struct search search = small_search(1);
+    search.is_exhaustive = true;
+    search_run(&search);
+    size_t kept = search.idle_count;
+    for (size_t i = 0; i < search.best_count; i++)
+        kept += search.best[i]->holders == 1;
+    for (size_t i = 0; i < search.front_count; i++)
+        kept += search.front[i]->holders >= 1;
+    ck_assert_uint_gt(search.simulated_count, 100);
+    ck_assert_uint_lt(kept, 40);
+}
+END_TEST
+
 static bool
 stop_at_once(void)
 {
@@ -186,7 +215,7 @@ START_TEST(a_stopped_search_says_so)
     search_run(&search);
     ck_assert(search.was_stopped);
     ck_assert_uint_eq(search.simulated_count, 0);
-    ck_assert_uint_eq(search.unseen_count, search.list.count);
+    ck_assert_uint_eq(search.unseen_count, search.counts.legal_count);
 }
 END_TEST
 
@@ -202,6 +231,8 @@ search_suite(void)
     tcase_add_test(facts, a_price_is_of_a_million_tokens);
     tcase_add_test(facts, a_plan_is_the_run_that_its_settings_make);
     tcase_add_test(facts, threads_do_not_change_a_byte);
+    tcase_add_test(facts, memory_does_not_change_a_byte);
+    tcase_add_test(facts, what_no_list_holds_makes_room);
     tcase_add_test(facts, a_stopped_search_says_so);
     suite_add_tcase(suite, facts);
     return suite;

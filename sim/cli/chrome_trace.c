@@ -4,21 +4,24 @@
  * of "rank" (HTA finds it by a regular expression), collectives named nccl.. and no other kernel so
  * (HTA, TraceLens), streams from 1 (HTA takes 0 for the host), slices of a thread that nest
  * (Perfetto), one profiler step (HTA then needs no launch events), only metadata that Perfetto
- * knows. */
+ * knows, dtypes whose size TraceLens knows, and for each group of ranks a name of its own
+ * (TraceLens compares what files of several ranks say of one). Both count every kernel of a file
+ * for its one rank: so what other ranks do is no kernel here. */
 #include "sim/cli/chrome_trace.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 #include "models/step_account.h"
 #include "models/step_passes.h"
-#include "sim/base/json_writer.h"
+#include "sim/cli/chrome_collective.h"
+#include "sim/cli/chrome_events.h"
 #include "sim/cli/version.h"
 
 /* Threads in the order in which they are shown; a lane's thread is its stream. */
 enum { THREAD_HOST = 1, THREAD_ACCOUNT = 2, THREAD_COMPUTE = 7, THREAD_DATA = 21 };
-/* The streams of the other communicators follow that of the data ranks. */
-
-static const int64_t PS_PER_NS = 1000;
+/* The streams of the other communicators follow that of the data ranks. What a rank sends to the
+ * n-th rank shown has threads of its own: activations, then gradients. */
+enum { THREAD_SENT = 100 };
 
 static int
 thread_of(enum step_lane lane)
@@ -30,217 +33,78 @@ thread_of(enum step_lane lane)
 
 struct tracer {
     const struct step *step;
-    struct text *out;
-    struct json_writer writer;
+    const struct shown_ranks *shown;
+    struct chrome_events *events;
+    struct json_writer *writer;
+    struct arena *scratch; /* of one rank */
+    struct arena *words;   /* of one task */
+    size_t place;          /* of the rank among those shown */
+    int64_t rank;
+    uint32_t slot;
+    bool is_own;         /* the rank that the file is about */
+    bool *has_sent;      /* by sender's place: activations, gradients */
     int64_t correlation; /* numbers the kernels */
     int64_t sequence;    /* numbers the collectives */
 };
 
-/* Both ends are rounded to nanoseconds, so neighbours stay neighbours. */
-static int64_t
-ns_of(int64_t ps)
+static struct chrome_thread
+own_thread(const struct tracer *tracer, int tid)
 {
-    return (ps + PS_PER_NS / 2) / PS_PER_NS;
+    return (struct chrome_thread){tracer->rank, tid};
+}
+
+static const uint32_t *
+lane_tasks(const struct tracer *tracer, enum step_lane lane, size_t *count)
+{
+    return trace_lane_tasks(tracer->step->trace,
+                            tracer->slot * STEP_LANE_COUNT + (uint32_t)lane, count);
 }
 
 static void
-write_us_at(struct tracer *tracer, const char *key, int64_t ns)
+put_thread(struct tracer *tracer, struct chrome_thread thread, const char *name)
 {
-    json_write_key(&tracer->writer, key);
-    tracer->writer.has_key = false;
-    text_format(tracer->out, "%" PRId64 ".%03" PRId64, ns / 1000, ns % 1000);
+    chrome_put_name(tracer->events, thread, "thread_name", name);
+    chrome_put_order(tracer->events, thread, "thread_sort_index", thread.tid);
 }
 
 static void
-begin_event(struct tracer *tracer, const char *phase, const char *name, int thread)
+put_names(struct tracer *tracer)
 {
-    struct json_writer *writer = &tracer->writer;
-    json_write_begin_object(writer);
-    json_write_string_at(writer, "ph", phase);
-    json_write_string_at(writer, "name", name);
-    json_write_integer_at(writer, "pid", tracer->step->lowered.representative);
-    json_write_integer_at(writer, "tid", thread);
-}
-
-static void
-end_event(struct tracer *tracer)
-{
-    json_write_end_object(&tracer->writer); /* arguments */
-    json_write_end_object(&tracer->writer);
-}
-
-static void
-begin_slice(struct tracer *tracer, const char *category, const char *name, int thread)
-{
-    begin_event(tracer, "X", name, thread);
-    json_write_string_at(&tracer->writer, "cat", category);
-}
-
-static void
-write_span(struct tracer *tracer, int64_t start_ps, int64_t end_ps)
-{
-    write_us_at(tracer, "ts", ns_of(start_ps));
-    write_us_at(tracer, "dur", ns_of(end_ps) - ns_of(start_ps));
-    json_write_key(&tracer->writer, "args");
-    json_write_begin_object(&tracer->writer);
-}
-
-static void
-write_name(struct tracer *tracer, const char *what, int thread, const char *name)
-{
-    begin_event(tracer, "M", what, thread);
-    write_us_at(tracer, "ts", 0);
-    json_write_key(&tracer->writer, "args");
-    json_write_begin_object(&tracer->writer);
-    json_write_string_at(&tracer->writer, "name", name);
-    end_event(tracer);
-}
-
-static void
-write_sort_index(struct tracer *tracer, const char *what, int thread)
-{
-    begin_event(tracer, "M", what, thread);
-    write_us_at(tracer, "ts", 0);
-    json_write_key(&tracer->writer, "args");
-    json_write_begin_object(&tracer->writer);
-    json_write_integer_at(&tracer->writer, "sort_index", thread);
-    end_event(tracer);
-}
-
-static void
-write_names(struct tracer *tracer)
-{
-    const struct cluster *cluster = tracer->step->run->inputs.cluster;
-    int64_t rank = tracer->step->lowered.representative;
-    struct text name = text_new(tracer->out->arena);
-    text_format(&name, "rank %" PRId64 "  node %" PRId64 " gpu %" PRId64, rank,
-                rank / cluster->gpus_per_node, rank % cluster->gpus_per_node);
-    write_name(tracer, "process_name", 0, name.bytes);
-    write_sort_index(tracer, "process_sort_index", 0);
+    struct chrome_thread process = own_thread(tracer, 0);
+    chrome_put_name(tracer->events, process, "process_name",
+                    shown_ranks_name(tracer->step, tracer->rank, tracer->scratch));
+    chrome_put_order(tracer->events, process, "process_sort_index", (int64_t)tracer->place);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        int thread = thread_of((enum step_lane)lane);
         size_t count = 0;
-        trace_lane_tasks(tracer->step->trace,
-                         lowered_lane(&tracer->step->lowered, (enum step_lane)lane), &count);
-        if (count == 0)
-            continue;
-        write_name(tracer, "thread_name", thread, step_lane_name((enum step_lane)lane));
-        write_sort_index(tracer, "thread_sort_index", thread);
+        lane_tasks(tracer, (enum step_lane)lane, &count);
+        if (count > 0)
+            put_thread(tracer, own_thread(tracer, thread_of((enum step_lane)lane)),
+                       step_lane_name((enum step_lane)lane));
     }
 }
 
 static void
-write_profiler_step(struct tracer *tracer)
+put_profiler_step(struct tracer *tracer)
 {
-    begin_slice(tracer, "user_annotation", "ProfilerStep#1", THREAD_HOST);
-    write_span(tracer, 0, tracer->step->step_ps);
-    json_write_integer_at(&tracer->writer, "External id", 0);
-    end_event(tracer);
-}
-
-/* What Kineto calls a collective, and a dtype. */
-static const char *
-collective_name(enum collective_kind kind)
-{
-    static const char *const names[] = {
-        [COLLECTIVE_ALL_REDUCE] = "allreduce",
-        [COLLECTIVE_REDUCE_SCATTER] = "_reduce_scatter_base",
-        [COLLECTIVE_ALL_GATHER] = "_allgather_base",
-        [COLLECTIVE_BROADCAST] = "broadcast",
-        [COLLECTIVE_ALL_TO_ALL] = "all_to_all",
-        [COLLECTIVE_SEND_RECV] = "send",
-        [COLLECTIVE_ALL_TO_ALL_V] = "all_to_allv",
-    };
-    return names[kind];
-}
-
-static const char *
-torch_dtype(enum dtype dtype)
-{
-    static const char *const names[] = {
-        [DTYPE_FP64] = "Double",   [DTYPE_FP32] = "Float", [DTYPE_TF32] = "Float",
-        [DTYPE_BF16] = "BFloat16", [DTYPE_FP16] = "Half",  [DTYPE_FP8] = "Float8_e4m3fnuz",
-        [DTYPE_INT8] = "Char",
-    };
-    return names[dtype];
-}
-
-/* Kineto cuts long lists of ranks. */
-enum { RANKS_LISTED_MAX = 30 };
-
-/* "[0, 1, ..]": the ranks that take part; of a send, both ends. */
-static const char *
-list_ranks(struct tracer *tracer, const struct collective *collective)
-{
-    struct text list = text_new(tracer->out->arena);
-    if (collective->kind == COLLECTIVE_SEND_RECV) {
-        text_format(&list, "[%" PRId64 ", %" PRId64 "]", collective->from, collective->to);
-        return list.bytes;
-    }
-    for (int64_t rank = 0; rank < collective->ranks && rank < RANKS_LISTED_MAX; rank++)
-        text_format(&list, "%s%" PRId64, rank == 0 ? "[" : ", ",
-                    rank_group_at(&collective->group, rank));
-    text_format(&list, collective->ranks > RANKS_LISTED_MAX ? ", ...]" : "]");
-    return list.bytes;
-}
-
-/* Groups by their peers; behind them pairs of ranks. */
-static const char *const group_names[] = {
-    [PEERS_DATA] = "DATA_PARALLEL_GROUP",
-    [PEERS_TENSOR] = "TENSOR_MODEL_PARALLEL_GROUP",
-    [PEERS_CONTEXT] = "CONTEXT_PARALLEL_GROUP",
-    [PEERS_EXPERT] = "EXPERT_MODEL_PARALLEL_GROUP",
-    [PEERS_EXPERT_TENSOR] = "EXPERT_TENSOR_PARALLEL_GROUP",
-    [PEERS_EXPERT_DATA] = "EXPERT_DATA_PARALLEL_GROUP",
-    [PEERS_SHARD] = "DATA_PARALLEL_GROUP",
-    [PEERS_REPLICAS] = "INTER_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP",
-    [PEERS_EXPERT_SHARD] = "EXPERT_DATA_PARALLEL_GROUP",
-    [PEERS_EXPERT_REPLICAS] = "INTER_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP_EXPERT",
-    [PEERS_ENDS] = "EMBEDDING_GROUP",
-    [PEERS_ALL] = "WORLD",
-    [PEERS_COUNT] = "OPTIMIZER_NEIGHBOURS",
-    [PEERS_COUNT + 1] = "PIPELINE_MODEL_PARALLEL_GROUP",
-};
-
-static int
-group_number(const struct step_item *item)
-{
-    if (item->is_joint)
-        return (int)item->peers;
-    return item->from_stage != STEP_NONE ? PEERS_COUNT + 1 : PEERS_COUNT;
-}
-
-/* In and out count elements of one rank's buffers. */
-static void
-write_collective_arguments(struct tracer *tracer, const struct step_item *item,
-                           const struct collective *collective)
-{
-    struct json_writer *writer = &tracer->writer;
-    int64_t whole = (int64_t)(collective->bytes / dtype_bytes(collective->dtype));
-    int64_t piece = whole / collective->ranks;
-    bool is_gather = collective->kind == COLLECTIVE_ALL_GATHER;
-    bool is_scatter = collective->kind == COLLECTIVE_REDUCE_SCATTER;
-    json_write_string_at(writer, "Collective name", collective_name(collective->kind));
-    json_write_integer_at(writer, "In msg nelems", is_gather ? piece : whole);
-    json_write_integer_at(writer, "Out msg nelems", is_scatter ? piece : whole);
-    json_write_integer_at(writer, "Group size", collective->ranks);
-    json_write_string_at(writer, "dtype", torch_dtype(collective->dtype));
-    json_write_string_at(writer, "In split size", "[]");
-    json_write_string_at(writer, "Out split size", "[]");
-    json_write_string_at(writer, "Process Group Name",
-                         arena_format(writer->out->arena, "%d", group_number(item)));
-    json_write_string_at(writer, "Process Group Description", group_names[group_number(item)]);
-    json_write_string_at(writer, "Process Group Ranks", list_ranks(tracer, collective));
-    json_write_integer_at(writer, "Seq", tracer->sequence++);
+    chrome_begin_slice(tracer->events,
+                       &(struct chrome_slice){.thread = own_thread(tracer, THREAD_HOST),
+                                              .end_ps = tracer->step->step_ps,
+                                              .name = "ProfilerStep#1",
+                                              .category = "user_annotation"});
+    json_write_integer_at(tracer->writer, "External id", 0);
+    chrome_end_event(tracer->events);
 }
 
 static void
 write_cost_arguments(struct tracer *tracer, const struct step_item *item,
                      const struct step_work *work)
 {
-    struct json_writer *writer = &tracer->writer;
+    struct json_writer *writer = tracer->writer;
     if (work->collective) {
-        write_collective_arguments(tracer, item, work->collective);
+        const struct chrome_collective of = {tracer->step, tracer->rank, item,
+                                             work->collective};
+        chrome_collective_write(&of, writer, tracer->words);
+        json_write_integer_at(writer, "Seq", tracer->sequence++);
         json_write_string_at(writer, "algorithm", work->collective_cost->algorithm);
         json_write_string_at(writer, "bound", work->collective_cost->bound);
     }
@@ -253,103 +117,186 @@ write_cost_arguments(struct tracer *tracer, const struct step_item *item,
     json_write_real_at(writer, "relative_sigma", work->relative_sigma);
 }
 
-/* RCCL's kernel for every collective has one name; which it was stands in the arguments. */
+/* RCCL's kernel for every collective has one name; which it was stands in the arguments. Other
+ * ranks' go by what they are for. */
 static const char *
-kernel_name(const struct step_work *work)
+slice_name(const struct tracer *tracer, const struct step_work *work)
 {
-    return work->collective ? "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)"
-                            : work->name;
+    return work->collective && tracer->is_own
+               ? "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)"
+               : work->name;
+}
+
+static const char *
+slice_category(const struct tracer *tracer, const struct step_item *item)
+{
+    if (!tracer->is_own)
+        return "user_annotation";
+    return item->lane == LANE_HOST ? "cpu_op" : "kernel";
 }
 
 static void
-write_kernel(struct tracer *tracer, uint32_t task)
+write_arguments(struct tracer *tracer, const struct step_item *item,
+                const struct step_work *work)
 {
-    const struct step_item *item = step_item_of(tracer->step, task);
-    const struct step_work *work = step_work_of(tracer->step, task);
-    const struct trace_entry *entry = &tracer->step->trace->entries[task];
-    bool is_host = item->lane == LANE_HOST;
-    struct json_writer *writer = &tracer->writer;
-    begin_slice(tracer, is_host ? "cpu_op" : "kernel", kernel_name(work),
-                thread_of(item->lane));
-    write_span(tracer, entry->start_ps, entry->end_ps);
-    json_write_integer_at(writer, "External id", ++tracer->correlation);
-    if (!is_host) {
-        json_write_integer_at(writer, "device", 0);
-        json_write_integer_at(writer, "stream", thread_of(item->lane));
-        json_write_integer_at(writer, "correlation", tracer->correlation);
-        write_cost_arguments(tracer, item, work);
+    struct json_writer *writer = tracer->writer;
+    if (tracer->is_own) {
+        json_write_integer_at(writer, "External id", ++tracer->correlation);
+        if (item->lane != LANE_HOST) {
+            json_write_integer_at(writer, "device", 0);
+            json_write_integer_at(writer, "stream", thread_of(item->lane));
+            json_write_integer_at(writer, "correlation", tracer->correlation);
+            write_cost_arguments(tracer, item, work);
+        }
     }
     json_write_string_at(writer, "phase", step_phase_name(item->phase));
     if (!work->collective) /* of a collective only what is exposed counts for its class */
         json_write_string_at(writer, "class", step_class_key(work->spent_on));
+    else if (tracer->is_own)
+        json_write_string_at(writer, "for", work->name);
     if (item->layer >= 0)
         json_write_integer_at(writer, "layer", item->layer);
     if (item->microbatch >= 0)
         json_write_integer_at(writer, "microbatch", item->microbatch);
-    end_event(tracer);
+}
+
+/* Where a rank stands among those shown; their count when it is not shown. */
+static size_t
+find_shown(const struct tracer *tracer, int64_t rank)
+{
+    size_t place = 0;
+    while (place < tracer->shown->count && tracer->shown->ranks[place] != rank)
+        place++;
+    return place;
+}
+
+/* One number for what a task brings one rank shown. */
+static int64_t
+message_id(const struct tracer *tracer, uint32_t task)
+{
+    return (int64_t)task * (int64_t)tracer->shown->count + (int64_t)tracer->place + 1;
+}
+
+/* A transfer is a task of its receiver: the sender's side of it is a slice of the same length. */
+static void
+put_sent(struct tracer *tracer, const struct step_item *item,
+         const struct chrome_slice *received, uint32_t task)
+{
+    size_t sender =
+        find_shown(tracer, chrome_collective_sender(tracer->step, tracer->rank, item));
+    bool is_gradient = item->lane == LANE_BACKWARD_IN;
+    if (sender == tracer->shown->count || !chrome_slice_takes_arrows(received))
+        return;
+    struct chrome_slice sent = *received;
+    sent.thread.pid = tracer->shown->ranks[sender];
+    sent.thread.tid = THREAD_SENT + 2 * (int)tracer->place + is_gradient;
+    sent.name = is_gradient ? "send_gradients" : "send_activations";
+    sent.category = "user_annotation";
+    if (!tracer->has_sent[2 * sender + is_gradient])
+        put_thread(tracer, sent.thread,
+                   arena_format(tracer->words, "%s to rank %lld",
+                                is_gradient ? "gradients" : "activations",
+                                (long long)tracer->rank));
+    tracer->has_sent[2 * sender + is_gradient] = true;
+    chrome_begin_slice(tracer->events, &sent);
+    chrome_end_event(tracer->events);
+    chrome_put_arrow_start(tracer->events, &sent, message_id(tracer, task));
+    chrome_put_arrow_end(tracer->events, received, message_id(tracer, task));
+}
+
+/* Of an exchange that each rank has with the next of its group: to that one, and from the one
+ * before. The number of a message is that of its receiver. */
+static void
+put_exchange(struct tracer *tracer, const struct step_item *item,
+             const struct chrome_slice *slice, uint32_t task)
+{
+    struct rank_group group =
+        placement_group(&tracer->step->lowered.program->placement, item->peers, tracer->rank);
+    int64_t count = rank_group_count(&group), own = 0;
+    while (rank_group_at(&group, own) != tracer->rank)
+        own++;
+    size_t next = find_shown(tracer, rank_group_at(&group, (own + 1) % count));
+    size_t before = find_shown(tracer, rank_group_at(&group, (own + count - 1) % count));
+    int64_t id = message_id(tracer, task);
+    if (!chrome_slice_takes_arrows(slice))
+        return;
+    if (next < tracer->shown->count)
+        chrome_put_arrow_start(tracer->events, slice,
+                               id + (int64_t)next - (int64_t)tracer->place);
+    if (before < tracer->shown->count)
+        chrome_put_arrow_end(tracer->events, slice, id);
 }
 
 static void
-write_lane(struct tracer *tracer, enum step_lane lane)
+put_task(struct tracer *tracer, uint32_t task)
 {
-    const struct trace *trace = tracer->step->trace;
-    size_t count = 0;
-    const uint32_t *tasks =
-        trace_lane_tasks(trace, lowered_lane(&tracer->step->lowered, lane), &count);
-    for (size_t i = 0; i < count; i++)
-        if (trace->entries[tasks[i]].end_ps > trace->entries[tasks[i]].start_ps)
-            write_kernel(tracer, tasks[i]);
+    const struct step_item *item = step_item_of(tracer->step, task);
+    const struct step_work *work = step_work_of(tracer->step, task);
+    const struct trace_entry *entry = &tracer->step->trace->entries[task];
+    const struct chrome_slice slice = {
+        .thread = own_thread(tracer, thread_of(item->lane)),
+        .start_ps = entry->start_ps,
+        .end_ps = entry->end_ps,
+        .name = slice_name(tracer, work),
+        .category = slice_category(tracer, item),
+    };
+    if (entry->start_ps == entry->end_ps)
+        return;
+    arena_clear(tracer->words);
+    chrome_begin_slice(tracer->events, &slice);
+    write_arguments(tracer, item, work);
+    chrome_end_event(tracer->events);
+    if (item->from_stage != STEP_NONE)
+        put_sent(tracer, item, &slice, task);
+    else if (item->is_joint && work->collective &&
+             work->collective->kind == COLLECTIVE_SEND_RECV)
+        put_exchange(tracer, item, &slice, task);
 }
 
 /* What each moment counts for in the breakdown, to the picosecond. */
 static void
-write_account(struct tracer *tracer)
+put_account(struct tracer *tracer)
 {
-    const struct lowered *lowered = &tracer->step->lowered;
     size_t count = 0;
+    struct chrome_slice slice = {.thread = own_thread(tracer, THREAD_ACCOUNT),
+                                 .category = "user_annotation"};
     const struct step_stretch *list =
-        step_account_list(tracer->step, lowered_slot(lowered, lowered->representative),
-                          tracer->out->arena, &count);
-    write_name(tracer, "thread_name", THREAD_ACCOUNT, "account");
-    write_sort_index(tracer, "thread_sort_index", THREAD_ACCOUNT);
+        step_account_list(tracer->step, tracer->slot, tracer->scratch, &count);
+    put_thread(tracer, slice.thread, "account");
     for (size_t i = 0; i < count; i++) {
-        begin_slice(tracer, "user_annotation", step_class_key(list[i].spent_on),
-                    THREAD_ACCOUNT);
-        write_span(tracer, list[i].start_ps, list[i].end_ps);
-        json_write_integer_at(&tracer->writer, "duration_ps",
-                              list[i].end_ps - list[i].start_ps);
-        end_event(tracer);
+        slice.name = step_class_key(list[i].spent_on);
+        slice.start_ps = list[i].start_ps;
+        slice.end_ps = list[i].end_ps;
+        chrome_begin_slice(tracer->events, &slice);
+        json_write_integer_at(tracer->writer, "duration_ps", slice.end_ps - slice.start_ps);
+        chrome_end_event(tracer->events);
     }
 }
 
 /* As counters: what stays in memory through the step, and activations as they come and go. */
 static void
-write_memory(struct tracer *tracer)
+put_memory(struct tracer *tracer)
 {
-    const struct lowered *lowered = &tracer->step->lowered;
-    struct step_memory memory = step_memory(
-        tracer->step, lowered_slot(lowered, lowered->representative), tracer->out->arena);
+    struct json_writer *writer = tracer->writer;
+    struct step_memory memory = step_memory(tracer->step, tracer->slot, tracer->scratch);
     double others = memory.kept_bytes - memory.memory.weights - memory.memory.gradients -
                     memory.memory.optimizer;
     for (size_t i = 0; i < memory.count; i++) {
-        begin_event(tracer, "C", "HBM", 0);
-        write_us_at(tracer, "ts", ns_of(memory.moments[i].at_ps));
-        json_write_key(&tracer->writer, "args");
-        json_write_begin_object(&tracer->writer);
-        json_write_real_at(&tracer->writer, "weights", memory.memory.weights);
-        json_write_real_at(&tracer->writer, "gradients", memory.memory.gradients);
-        json_write_real_at(&tracer->writer, "optimizer", memory.memory.optimizer);
-        json_write_real_at(&tracer->writer, "activations", memory.moments[i].activations_bytes);
-        json_write_real_at(&tracer->writer, "others", others);
-        end_event(tracer);
+        chrome_begin_counter(tracer->events, own_thread(tracer, 0), "HBM",
+                             memory.moments[i].at_ps);
+        json_write_real_at(writer, "weights", memory.memory.weights);
+        json_write_real_at(writer, "gradients", memory.memory.gradients);
+        json_write_real_at(writer, "optimizer", memory.memory.optimizer);
+        json_write_real_at(writer, "activations", memory.moments[i].activations_bytes);
+        json_write_real_at(writer, "others", others);
+        chrome_end_event(tracer->events);
     }
 }
 
 static void
-write_header(struct tracer *tracer)
+write_header(const struct step *step, int64_t rank, struct json_writer *writer)
 {
-    struct json_writer *writer = &tracer->writer;
-    const struct cluster *cluster = tracer->step->run->inputs.cluster;
+    const struct cluster *cluster = step->run->inputs.cluster;
     json_write_integer_at(writer, "schemaVersion", 1);
     json_write_key(writer, "deviceProperties");
     json_write_begin_array(writer);
@@ -362,12 +309,12 @@ write_header(struct tracer *tracer)
     json_write_key(writer, "distributedInfo");
     json_write_begin_object(writer);
     json_write_string_at(writer, "backend", "nccl");
-    json_write_integer_at(writer, "rank", tracer->step->lowered.representative);
+    json_write_integer_at(writer, "rank", rank);
     json_write_integer_at(writer, "world_size", cluster_gpus(cluster));
     json_write_end_object(writer);
     json_write_string_at(writer, "displayTimeUnit", "ms");
     json_write_integer_at(writer, "baseTimeNanoseconds", 0);
-    json_write_string_at(writer, "traceName", tracer->step->run->name);
+    json_write_string_at(writer, "traceName", step->run->name);
     json_write_key(writer, "simulator");
     json_write_begin_object(writer);
     json_write_string_at(writer, "name", "stepcast");
@@ -375,21 +322,43 @@ write_header(struct tracer *tracer)
     json_write_end_object(writer);
 }
 
-void
-chrome_trace_write(const struct step *step, struct text *out)
+static void
+put_rank(struct tracer *tracer, size_t place)
 {
-    struct tracer tracer = {.step = step, .out = out, .writer = json_writer_new(out, false)};
-    json_write_begin_object(&tracer.writer);
-    write_header(&tracer);
-    json_write_key(&tracer.writer, "traceEvents");
-    json_write_begin_array(&tracer.writer);
-    write_names(&tracer);
-    write_profiler_step(&tracer);
-    write_account(&tracer);
-    write_memory(&tracer);
-    for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
-        write_lane(&tracer, (enum step_lane)lane);
-    json_write_end_array(&tracer.writer);
-    json_write_end_object(&tracer.writer);
-    text_append(out, "\n", 1);
+    tracer->place = place;
+    tracer->rank = tracer->shown->ranks[place];
+    tracer->slot = lowered_slot(&tracer->step->lowered, tracer->rank);
+    tracer->is_own = place == tracer->shown->own;
+    memset(tracer->has_sent, 0, 2 * tracer->shown->count * sizeof *tracer->has_sent);
+    put_names(tracer);
+    if (tracer->is_own)
+        put_profiler_step(tracer);
+    put_account(tracer);
+    put_memory(tracer);
+    for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
+        size_t count = 0;
+        const uint32_t *tasks = lane_tasks(tracer, (enum step_lane)lane, &count);
+        for (size_t i = 0; i < count; i++)
+            put_task(tracer, tasks[i]);
+    }
+}
+
+void
+chrome_trace_write(const struct step *step, const struct shown_ranks *shown,
+                   const struct trace_sink *sink, struct arena *arena)
+{
+    struct chrome_events *events = chrome_events_new(sink, arena);
+    struct tracer tracer = {
+        .step = step, .shown = shown, .events = events, .writer = chrome_events_writer(events)};
+    tracer.has_sent = arena_alloc(arena, 2 * shown->count, sizeof *tracer.has_sent);
+    tracer.words = arena_new_beside(arena);
+    write_header(step, shown->ranks[shown->own], tracer.writer);
+    chrome_events_begin(events);
+    for (size_t i = 0; i < shown->count; i++) {
+        tracer.scratch = arena_new_beside(arena);
+        put_rank(&tracer, i);
+        arena_free(tracer.scratch);
+    }
+    arena_free(tracer.words);
+    chrome_events_end(events);
 }

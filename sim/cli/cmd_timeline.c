@@ -36,10 +36,10 @@ read_zoom(const char *word, struct zoom *zoom)
 }
 
 static int
-draw(const struct step *step, struct zoom zoom, const struct options *options,
-     struct arena *arena)
+draw(const struct step *step, struct zoom zoom, const struct shown_ranks *shown,
+     const struct options *options, struct arena *arena)
 {
-    const struct timeline *timeline = step_picture(step, zoom, arena);
+    const struct timeline *timeline = step_picture(step, zoom, shown, arena);
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
     timeline_draw(timeline, picture_page(options), canvas);
@@ -61,18 +61,86 @@ put(void *context, const char *bytes, size_t length)
         out->file = NULL;
 }
 
-/* Too long to be held: written as it is made. */
+/* Too long to be held: written as it is made. shown: NULL of a Perfetto trace, which shows all. */
 static int
-write_perfetto(const struct step *step, const struct options *options, struct arena *arena)
+write_trace(const struct step *step, const struct shown_ranks *shown, const char *path,
+            struct arena *arena)
 {
     struct trace_file out = {.file = NULL};
-    const struct perfetto_sink sink = {put, &out};
-    out.file = text_file_open(options_text(options, "output"), arena, &out.errors);
-    if (out.file)
+    const struct trace_sink sink = {put, &out};
+    out.file = text_file_open(path, arena, &out.errors);
+    if (out.file && shown)
+        chrome_trace_write(step, shown, &sink, arena);
+    else if (out.file)
         perfetto_trace_write(step, &sink, arena);
     if (!out.file || !text_file_finish(out.file, &out.errors))
         return command_report(&out.errors);
     return EXIT_DONE;
+}
+
+static void
+gather(void *context, const char *bytes, size_t length)
+{
+    text_append(context, bytes, length);
+}
+
+static int
+print_trace(const struct step *step, const struct shown_ranks *shown, struct arena *arena)
+{
+    struct text out = text_new(arena);
+    chrome_trace_write(step, shown, &(struct trace_sink){gather, &out}, arena);
+    return command_print(&out);
+}
+
+/* What --show names: of a trace one rank of each stage if it names none, of a picture the slowest.
+ * An exit code, after saying why not. */
+static int
+read_shown(const struct step *step, const struct options *options, struct shown_ranks *shown,
+           struct arena *arena)
+{
+    const char *word = options_text(options, "show");
+    bool is_picture = command_draws(command_format(options));
+    if (*word && command_format(options) == OUTPUT_PFTRACE)
+        return command_usage("timeline",
+                             "--show is of pictures and .json: a .pftrace has every "
+                             "rank that is simulated");
+    if (!*word)
+        word = is_picture ? "slowest" : "stages";
+    if (!shown_ranks_read(word, step, shown, arena))
+        return command_usage("timeline",
+                             "--show is '%s', wanted slowest, stages, all or ranks, each once, "
+                             "such as 0,8-11: there are 0 to %lld",
+                             word, (long long)step->lowered.program->placement.ranks - 1);
+    if (is_picture && shown->count > STEP_PICTURE_RANKS_MAX)
+        return command_usage("timeline", "--show is '%s', %zu ranks: a picture has room for %d",
+                             word, shown->count, STEP_PICTURE_RANKS_MAX);
+    return EXIT_DONE;
+}
+
+/* Whether the window lies in the step. */
+static bool
+fits(const struct zoom *zoom, const struct step *step)
+{
+    return zoom->kind != ZOOM_WINDOW ||
+           (zoom->to_s <= step->step_s && zoom->to_s - zoom->from_s >= ZOOM_LEAST_S);
+}
+
+static int
+write_or_draw(const struct step *step, struct zoom zoom, const struct options *options,
+              struct arena *arena)
+{
+    struct shown_ranks shown = {.count = 0};
+    const char *path = options_text(options, "output");
+    int exit_code = read_shown(step, options, &shown, arena);
+    if (exit_code != EXIT_DONE)
+        return exit_code;
+    if (command_draws(command_format(options)))
+        return draw(step, zoom, &shown, options, arena);
+    if (command_format(options) == OUTPUT_PFTRACE)
+        return write_trace(step, NULL, path, arena);
+    if (!*path || strcmp(path, "-") == 0)
+        return print_trace(step, &shown, arena);
+    return write_trace(step, &shown, path, arena);
 }
 
 static int
@@ -89,32 +157,27 @@ run(const struct options *options, struct arena *arena)
     const struct step *step = run_options_simulate("timeline", options, arena, &exit_code);
     if (!step)
         return exit_code;
-    if (zoom.kind == ZOOM_WINDOW &&
-        (zoom.to_s > step->step_s || zoom.to_s - zoom.from_s < ZOOM_LEAST_S))
+    if (!fits(&zoom, step))
         return command_usage(
             "timeline",
             "--zoom is '%s', wanted a microsecond or more within the %.6f s of "
             "the step",
             word, step->step_s);
-    if (command_format(options) == OUTPUT_PFTRACE)
-        return write_perfetto(step, options, arena);
-    if (command_format(options) != OUTPUT_JSON)
-        return draw(step, zoom, options, arena);
-    struct text out = text_new(arena);
-    chrome_trace_write(step, &out);
-    return command_output(options, &out);
+    return write_or_draw(step, zoom, options, arena);
 }
 
 static const struct option_spec OPTIONS[] = {
     RUN_OPTIONS,
     {"zoom", 0, OPTION_TEXT, "WINDOW",
      "what to enlarge: end, steady (two microbatches in the middle), FROM:TO in seconds"},
+    {"show", 0, OPTION_TEXT, "RANKS",
+     "whose lanes: slowest, stages (of each one, the default of a trace), all, or such as "
+     "5,0-3"},
     PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the Chrome trace, on standard output without -o"},
     {"output", 'o', OPTION_TEXT, "FILE",
-     "picture (.svg .png .pdf), Chrome trace of one rank (.json), Perfetto trace of all that "
-     "are "
-     "simulated (.pftrace)"},
+     "picture (.svg .png .pdf), Chrome trace of the ranks shown (.json), Perfetto trace of all "
+     "that are simulated (.pftrace)"},
 };
 
 const struct command command_timeline = {

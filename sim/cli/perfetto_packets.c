@@ -61,7 +61,7 @@ struct interned {
 };
 
 struct perfetto_packets {
-    struct perfetto_sink sink;
+    struct trace_sink sink;
     struct arena *arena;
     uint64_t byte_count;
     struct wire buffer;
@@ -78,7 +78,7 @@ make_room(struct arena *arena, size_t bytes)
 }
 
 struct perfetto_packets *
-perfetto_packets_new(const struct perfetto_sink *sink, struct arena *arena)
+perfetto_packets_new(const struct trace_sink *sink, struct arena *arena)
 {
     struct perfetto_packets *packets = arena_alloc(arena, 1, sizeof *packets);
     packets->sink = *sink;

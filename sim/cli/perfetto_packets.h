@@ -8,17 +8,12 @@
 #include <stdint.h>
 
 #include "sim/base/arena.h"
-
-/* Where the bytes go. */
-struct perfetto_sink {
-    void (*put)(void *context, const char *bytes, size_t length);
-    void *context;
-};
+#include "sim/cli/trace_sink.h"
 
 struct perfetto_packets;
 
 /* Nothing is left behind if perfetto_packets_end is called. */
-struct perfetto_packets *perfetto_packets_new(const struct perfetto_sink *sink,
+struct perfetto_packets *perfetto_packets_new(const struct trace_sink *sink,
                                               struct arena *arena);
 /* Hands over what is still in the buffer; how many bytes there were in all. */
 uint64_t perfetto_packets_end(struct perfetto_packets *packets);

@@ -294,7 +294,7 @@ put_rank(struct writer *writer)
 }
 
 uint64_t
-perfetto_trace_write(const struct step *step, const struct perfetto_sink *sink,
+perfetto_trace_write(const struct step *step, const struct trace_sink *sink,
                      struct arena *arena)
 {
     struct writer writer = {.step = step, .packets = perfetto_packets_new(sink, arena)};

@@ -18,7 +18,7 @@
 
 /* Returns how many bytes the sink got. Beside a buffer of fixed size, memory is taken for one rank
  * at a time, and a few bytes for each rank; what is longer than that is only the trace itself. */
-uint64_t perfetto_trace_write(const struct step *step, const struct perfetto_sink *sink,
+uint64_t perfetto_trace_write(const struct step *step, const struct trace_sink *sink,
                               struct arena *arena);
 
 #endif

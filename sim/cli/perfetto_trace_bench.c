@@ -54,7 +54,7 @@ main(void)
     uint64_t length_bytes = 0, sum = 0;
     for (int i = 0; i < REPEATS; i++) {
         struct arena *own = arena_new_beside(arena);
-        const struct perfetto_sink sink = {look_away, &sum};
+        const struct trace_sink sink = {look_away, &sum};
         double start_s = clock_s();
         length_bytes = perfetto_trace_write(step, &sink, own);
         double taken_s = clock_s() - start_s;

@@ -295,7 +295,7 @@ trace(const char *file, const char *setting, enum lower_ranks ranks)
     ck_assert_msg(run != NULL, "%s", errors.items[0].what);
     const struct step *step = step_simulate(run, ranks, arena, &errors);
     struct text text = text_new(arena);
-    const struct perfetto_sink sink = {put, &text};
+    const struct trace_sink sink = {put, &text};
     uint64_t length = perfetto_trace_write(step, &sink, arena);
     ck_assert_uint_eq(length, text.length);
     uint32_t slot = lowered_slot(&step->lowered, step->lowered.representative);

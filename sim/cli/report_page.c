@@ -194,7 +194,9 @@ write_timeline(const struct report *report)
         report, "timeline", "The step over time",
         "Framed in black: what decides the end. Hatched: waiting. On a narrow screen the "
         "picture scrolls.");
-    timeline_draw(step_picture(report->step, zoom, report->arena), &STYLE_PAGE_WEB, canvas);
+    struct shown_ranks shown = shown_ranks_slowest(report->step, report->arena);
+    timeline_draw(step_picture(report->step, zoom, &shown, report->arena), &STYLE_PAGE_WEB,
+                  canvas);
     text_format(report->out, "<div class=\"scroll\" tabindex=\"0\">");
     inline_svg_write(canvas, "t", report->out);
     text_format(report->out, "</div>\n");

@@ -14,11 +14,13 @@ enum { MICROBATCHES_MANY = 8 };
 /* The compute lane's phases: a new one where the phase or, of forward and backward, the microbatch
  * changes. A phase lasts until the next begins. */
 static void
-add_phases(const struct step *step, struct timeline *timeline, struct arena *arena)
+add_phases(const struct step *step, int64_t rank, struct timeline *timeline,
+           struct arena *arena)
 {
     size_t count = 0;
-    const uint32_t *tasks =
-        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_COMPUTE), &count);
+    const uint32_t *tasks = trace_lane_tasks(
+        step->trace, lowered_slot(&step->lowered, rank) * STEP_LANE_COUNT + LANE_COMPUTE,
+        &count);
     struct timeline_phase *phases = arena_alloc(arena, count + 1, sizeof *phases);
     const struct step_item *before = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -164,8 +166,24 @@ stage_of_representative(const struct step *step, struct arena *arena)
                              : "";
 }
 
+static bool
+is_slowest_alone(const struct step *step, const struct shown_ranks *shown)
+{
+    return shown->count == 1 && shown->ranks[0] == step->lowered.representative;
+}
+
+/* Whose figures the words and the bar are: of lanes too, where no others were asked for. */
+static const char *
+whose_figures(const struct step *step, const struct shown_ranks *shown)
+{
+    if (!is_slowest_alone(step, shown))
+        return "lanes by rank; bar: the slowest,";
+    return is_pipeline(step) ? "lanes and bar:" : "shown is the slowest,";
+}
+
 static void
-add_words(const struct step *step, struct timeline *timeline, struct arena *arena)
+add_words(const struct step *step, const struct shown_ranks *shown, struct timeline *timeline,
+          struct arena *arena)
 {
     const struct step_inputs *inputs = &step->run->inputs;
     const struct plan *plan = inputs->workload.plan;
@@ -183,8 +201,7 @@ add_words(const struct step *step, struct timeline *timeline, struct arena *aren
         inputs->cluster->device->name, plan->name,
         units_format_count((double)plan_step_tokens(plan)).text,
         units_format_count(step->tokens_per_s_per_gpu).text,
-        units_format_fraction(step->mfu).text,
-        is_pipeline(step) ? "lanes and bar:" : "shown is the slowest,",
+        units_format_fraction(step->mfu).text, whose_figures(step, shown),
         (long long)step->lowered.representative, stage_of_representative(step, arena));
     timeline->footer =
         arena_format(arena, "stepcast %s: %s; software %s, cluster %s", STEPCAST_VERSION,
@@ -269,14 +286,21 @@ add_memory(const struct step *step, struct timeline *timeline, struct arena *are
 }
 
 static void
-add_rows(const struct step *step, struct timeline *timeline, struct arena *arena)
+add_rows(const struct step *step, const struct shown_ranks *shown, struct timeline *timeline,
+         struct arena *arena)
 {
     struct step_rows rows = step_rows_new(step, arena);
     if (is_pipeline(step))
         step_rows_add_stages(&rows, TIMELINE_BOTH);
     else
-        add_phases(step, timeline, arena);
-    step_rows_add_lanes(&rows, is_pipeline(step) ? TIMELINE_ZOOM : TIMELINE_BOTH);
+        add_phases(step, shown->ranks[shown->own], timeline, arena);
+    for (size_t i = 0; i < shown->count; i++) {
+        const char *name = is_slowest_alone(step, shown)
+                               ? ""
+                               : arena_format(arena, "%lld", (long long)shown->ranks[i]);
+        step_rows_add_lanes(&rows, shown->ranks[i], name,
+                            is_pipeline(step) ? TIMELINE_ZOOM : TIMELINE_BOTH);
+    }
     timeline->rows = rows.rows;
     timeline->row_count = rows.row_count;
     timeline->spans = rows.spans;
@@ -284,12 +308,13 @@ add_rows(const struct step *step, struct timeline *timeline, struct arena *arena
 }
 
 const struct timeline *
-step_picture(const struct step *step, struct zoom zoom, struct arena *arena)
+step_picture(const struct step *step, struct zoom zoom, const struct shown_ranks *shown,
+             struct arena *arena)
 {
     struct timeline *timeline = arena_alloc(arena, 1, sizeof *timeline);
     timeline->end_ps = step->step_ps;
-    add_words(step, timeline, arena);
-    add_rows(step, timeline, arena);
+    add_words(step, shown, timeline, arena);
+    add_rows(step, shown, timeline, arena);
     add_pieces(step, timeline, arena);
     add_memory(step, timeline, arena);
     add_zoom(step, timeline, zoom, arena);

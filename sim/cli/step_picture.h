@@ -4,6 +4,7 @@
 
 #include "models/step.h"
 #include "plots/timeline.h"
+#include "sim/cli/shown_ranks.h"
 
 /* What is enlarged: of a pipeline or many microbatches the steady state, else the end; the last
  * eighth of the step; two forwards and what is between them in the middle; or a window. */
@@ -17,8 +18,11 @@ struct zoom {
 /* The colour of a class in every picture. */
 enum style_slot step_picture_class_slot(enum step_class spent_on);
 
-/* Everything in the arena; drawn by timeline_draw. */
+enum { STEP_PICTURE_RANKS_MAX = 16 }; /* more lanes would be lines, not bars */
+
+/* With the lanes of these ranks, STEP_PICTURE_RANKS_MAX at most. Everything in the arena; drawn by
+ * timeline_draw. */
 const struct timeline *step_picture(const struct step *step, struct zoom zoom,
-                                    struct arena *arena);
+                                    const struct shown_ranks *shown, struct arena *arena);
 
 #endif

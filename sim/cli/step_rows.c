@@ -120,21 +120,33 @@ add_gap(struct step_rows *rows, uint32_t row, int64_t start_ps, int64_t end_ps)
                                               .label = "waiting"});
 }
 
+/* Of a rank's rows. */
+struct lanes {
+    uint32_t slot;
+    const char *name;
+    enum timeline_place place;
+};
+
 /* A lane's tasks; gaps of the compute lane are hatched: what the breakdown calls exposed, host or
  * bubble. */
 static void
-add_lane(struct step_rows *rows, enum step_lane lane, enum timeline_place place)
+add_lane(struct step_rows *rows, const struct lanes *lanes, enum step_lane lane)
 {
     static const char *const labels[STEP_LANE_COUNT] = {
         "host",   "compute",          "data parallel", "tensor parallel",
         "expert", "context parallel", "forward in",    "backward in"};
+    static const char *const short_labels[STEP_LANE_COUNT] = {
+        "host", "compute", "data", "tensor", "expert", "context", "forward", "backward"};
     const struct step *step = rows->step;
     size_t count = 0;
     const uint32_t *tasks =
-        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, lane), &count);
+        trace_lane_tasks(step->trace, lanes->slot * STEP_LANE_COUNT + (uint32_t)lane, &count);
     if (count == 0)
         return;
-    uint32_t row = add_row(rows, (struct timeline_row){.label = labels[lane], .place = place});
+    const char *label = labels[lane];
+    if (*lanes->name)
+        label = arena_format(rows->arena, "%s %s", lanes->name, short_labels[lane]);
+    uint32_t row = add_row(rows, (struct timeline_row){.label = label, .place = lanes->place});
     int64_t busy_ps = 0, now_ps = 0;
     for (size_t i = 0; i < count; i++) {
         const struct trace_entry *entry = &step->trace->entries[tasks[i]];
@@ -151,10 +163,12 @@ add_lane(struct step_rows *rows, enum step_lane lane, enum timeline_place place)
 }
 
 void
-step_rows_add_lanes(struct step_rows *rows, enum timeline_place place)
+step_rows_add_lanes(struct step_rows *rows, int64_t rank, const char *name,
+                    enum timeline_place place)
 {
+    const struct lanes lanes = {lowered_slot(&rows->step->lowered, rank), name, place};
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
-        add_lane(rows, (enum step_lane)lane, place);
+        add_lane(rows, &lanes, (enum step_lane)lane);
 }
 
 uint32_t

@@ -1,4 +1,4 @@
-/* Rows and spans of a step's picture: lanes of one rank, and a row for each stage of a pipeline.
+/* Rows and spans of a step's picture: lanes of ranks, and a row for each stage of a pipeline.
  *
  *      stage 0  [1][2][3]▨▨▨[ 1 ][4][ 2 ] ..    passes with their microbatches, bubbles hatched
  *                ▪  ▪  ▪ ▨▨▨ ▪     ▪            beneath: where compute waits, and for what
@@ -21,8 +21,10 @@ struct step_rows {
 
 struct step_rows step_rows_new(const struct step *step, struct arena *arena);
 
-/* The lanes of the representative rank that have anything to run. */
-void step_rows_add_lanes(struct step_rows *rows, enum timeline_place place);
+/* The lanes of a rank that have anything to run; `name` says whose they are, "" where there is
+ * only one. */
+void step_rows_add_lanes(struct step_rows *rows, int64_t rank, const char *name,
+                         enum timeline_place place);
 
 /* A row for each stage of the pipeline. */
 void step_rows_add_stages(struct step_rows *rows, enum timeline_place place);

@@ -1,14 +1,20 @@
 /* A training step: its memory, its words, its passes in order, its gradients added up. */
 #include "validate/training.h"
 
-#include <string.h>
-
 #include "validate/cpu_run.h"
 
 static float *
-reals(struct arena *arena, int64_t rows, int64_t width)
+reals(const struct training *step, int64_t rows, int64_t width)
 {
-    return arena_alloc(arena, (size_t)(rows * width), sizeof(float));
+    const struct training_device *device = step->device;
+    return device->new_memory(device->machine, (size_t)(rows * width) * sizeof(float));
+}
+
+static int32_t *
+indices(const struct training *step, int64_t count)
+{
+    const struct training_device *device = step->device;
+    return device->new_memory(device->machine, (size_t)count * sizeof(int32_t));
 }
 
 static struct training_layer_kept
@@ -17,31 +23,31 @@ layer_kept_new(const struct training *step, struct arena *arena)
     const struct training_shape *shape = &step->shape;
     const struct training_part *part = &step->part;
     int64_t tokens = part->tokens, hidden = shape->hidden, rows = part->rows_most;
-    size_t copies = (size_t)part->copies, experts = (size_t)shape->experts;
+    size_t experts = (size_t)shape->experts;
     bool is_alone = shape->expert == 1;
     struct training_layer_kept kept = {
-        .attention_input = reals(arena, tokens, hidden),
-        .attention_normed = reals(arena, tokens, hidden),
-        .joined = reals(arena, part->whole_tokens, part->joined_width),
-        .attended = reals(arena, part->whole_tokens, part->query_width),
-        .feed_forward_input = reals(arena, tokens, hidden),
-        .feed_forward_normed = reals(arena, tokens, hidden),
-        .scores = reals(arena, tokens, shape->experts),
-        .weights = reals(arena, part->copies, 1),
-        .chosen = arena_alloc(arena, copies, sizeof *kept.chosen),
-        .place = arena_alloc(arena, copies, sizeof *kept.place),
+        .attention_input = reals(step, tokens, hidden),
+        .attention_normed = reals(step, tokens, hidden),
+        .joined = reals(step, part->whole_tokens, part->joined_width),
+        .attended = reals(step, part->whole_tokens, part->query_width),
+        .feed_forward_input = reals(step, tokens, hidden),
+        .feed_forward_normed = reals(step, tokens, hidden),
+        .scores = reals(step, tokens, shape->experts),
+        .weights = reals(step, part->copies, 1),
+        .chosen = indices(step, part->copies),
+        .place = indices(step, part->copies),
         .sent = arena_alloc(arena, experts, sizeof *kept.sent),
         .received = arena_alloc(arena, experts, sizeof *kept.received),
         .rows = arena_alloc(arena, experts, sizeof *kept.rows),
-        .order = arena_alloc(arena, (size_t)rows, sizeof *kept.order),
-        .order_back = arena_alloc(arena, (size_t)rows, sizeof *kept.order_back),
-        .permuted = reals(arena, part->copies, hidden),
-        .gate_up = reals(arena, rows, 2 * shape->expert_ffn),
-        .activated = reals(arena, rows, shape->expert_ffn),
-        .made = reals(arena, rows, hidden),
+        .order = indices(step, rows),
+        .order_back = indices(step, rows),
+        .permuted = reals(step, part->copies, hidden),
+        .gate_up = reals(step, rows, 2 * shape->expert_ffn),
+        .activated = reals(step, rows, shape->expert_ffn),
+        .made = reals(step, rows, hidden),
     };
-    kept.routed = is_alone ? kept.permuted : reals(arena, rows, hidden);
-    kept.returned = is_alone ? kept.made : reals(arena, part->copies, hidden);
+    kept.routed = is_alone ? kept.permuted : reals(step, rows, hidden);
+    kept.returned = is_alone ? kept.made : reals(step, part->copies, hidden);
     return kept;
 }
 
@@ -52,16 +58,16 @@ kept_new(const struct training *step, struct arena *arena)
     size_t layers = (size_t)step->part.layers;
     struct training_kept kept = {
         .layers = arena_alloc(arena, layers, sizeof *kept.layers),
-        .words = arena_alloc(arena, (size_t)tokens, sizeof *kept.words),
-        .targets = arena_alloc(arena, (size_t)tokens, sizeof *kept.targets),
-        .last = reals(arena, tokens, hidden),
+        .words = indices(step, tokens),
+        .targets = indices(step, tokens),
+        .last = reals(step, tokens, hidden),
     };
     for (size_t i = 0; i < layers; i++)
         kept.layers[i] = layer_kept_new(step, arena);
     if (step->part.has_head) {
-        kept.last_normed = reals(arena, tokens, hidden);
-        kept.logits = reals(arena, tokens, step->shape.vocab);
-        kept.losses = reals(arena, tokens, 1);
+        kept.last_normed = reals(step, tokens, hidden);
+        kept.logits = reals(step, tokens, step->shape.vocab);
+        kept.losses = reals(step, tokens, 1);
     }
     return kept;
 }
@@ -74,26 +80,28 @@ scratch_new(const struct training *step, struct arena *arena)
     int64_t tokens = part->tokens, hidden = shape->hidden, rows = part->rows_most;
     bool is_whole = shape->tensor == 1, is_alone = shape->expert == 1;
     struct training_scratch scratch = {
-        .update = reals(arena, tokens, hidden),
-        .stream = reals(arena, tokens, hidden),
-        .normed = reals(arena, tokens, hidden),
-        .joined = reals(arena, part->whole_tokens, part->joined_width),
-        .attended = reals(arena, part->whole_tokens, part->query_width),
-        .scores = reals(arena, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
-        .slopes = reals(arena, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
-        .weights = reals(arena, part->copies, 1),
-        .route_scores = reals(arena, tokens, shape->experts),
-        .route_logits = reals(arena, tokens, shape->experts),
-        .copies = reals(arena, part->copies, hidden),
-        .gate_up = reals(arena, rows, 2 * shape->expert_ffn),
-        .activated = reals(arena, rows, shape->expert_ffn),
+        .update = reals(step, tokens, hidden),
+        .stream = reals(step, tokens, hidden),
+        .normed = reals(step, tokens, hidden),
+        .joined = reals(step, part->whole_tokens, part->joined_width),
+        .attended = reals(step, part->whole_tokens, part->query_width),
+        .scores = reals(step, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
+        .slopes = reals(step, CPU_ATTENTION_BLOCK, shape->sequence_tokens),
+        .weights = reals(step, part->copies, 1),
+        .route_scores = reals(step, tokens, shape->experts),
+        .route_logits = reals(step, tokens, shape->experts),
+        .copies = reals(step, part->copies, hidden),
+        .gate_up = reals(step, rows, 2 * shape->expert_ffn),
+        .activated = reals(step, rows, shape->expert_ffn),
         .bytes = arena_alloc(arena, 2 * (size_t)shape->expert, sizeof *scratch.bytes),
+        .words = arena_alloc(arena, (size_t)tokens, sizeof *scratch.words),
+        .targets = arena_alloc(arena, (size_t)tokens, sizeof *scratch.targets),
     };
-    scratch.whole = is_whole ? NULL : reals(arena, part->whole_tokens, hidden);
-    scratch.whole_update = is_whole ? NULL : reals(arena, part->whole_tokens, hidden);
-    scratch.routed = is_alone ? scratch.copies : reals(arena, rows, hidden);
-    scratch.received = is_alone ? NULL : reals(arena, rows, hidden);
-    scratch.logits = part->has_head ? reals(arena, tokens, shape->vocab) : NULL;
+    scratch.whole = is_whole ? NULL : reals(step, part->whole_tokens, hidden);
+    scratch.whole_update = is_whole ? NULL : reals(step, part->whole_tokens, hidden);
+    scratch.routed = is_alone ? scratch.copies : reals(step, rows, hidden);
+    scratch.received = is_alone ? NULL : reals(step, rows, hidden);
+    scratch.logits = part->has_head ? reals(step, tokens, shape->vocab) : NULL;
     return scratch;
 }
 
@@ -105,25 +113,42 @@ warm_microbatches(const struct training *step)
     return behind < step->part.microbatches ? behind : step->part.microbatches;
 }
 
+/* The host's calculation: the same on every device. */
+static void
+fill_weights(const struct training *step, struct arena *arena)
+{
+    const struct training_device *device = step->device;
+    struct arena *own = arena_new_beside(arena);
+    size_t elements = (size_t)step->model.elements;
+    float *all = arena_alloc(own, elements, sizeof *all);
+    training_weights_fill(&step->model, step->seed, all);
+    device->copy_in(device->machine, step->weights.all, all, elements * sizeof *all);
+    arena_free(own);
+}
+
 struct training *
 training_new(const struct training_shape *shape, const struct process_group *world,
-             uint64_t seed, struct arena *arena)
+             const struct training_device *device, uint64_t seed, struct arena *arena)
 {
     struct training *step = arena_alloc(arena, 1, sizeof *step);
+    step->device = device;
     step->shape = *shape;
     step->part = training_shape_part(shape, world->rank);
     step->groups = training_groups_new(shape, world, arena);
     step->model = training_model_of(shape, &step->part, arena);
-    step->weights = training_weights_new(&step->model, &step->part, arena);
-    step->gradients = training_weights_new(&step->model, &step->part, arena);
-    step->times = training_times_new(arena);
+    int64_t elements = step->model.elements;
+    step->weights =
+        training_weights_new(&step->model, &step->part, reals(step, elements, 1), arena);
+    step->gradients =
+        training_weights_new(&step->model, &step->part, reals(step, elements, 1), arena);
+    step->times = training_times_new(device->marks, arena);
     step->seed = seed;
     step->kept_count = warm_microbatches(step) + 1;
     step->kept = arena_alloc(arena, (size_t)step->kept_count, sizeof *step->kept);
     for (int64_t i = 0; i < step->kept_count; i++)
         step->kept[i] = kept_new(step, arena);
     step->scratch = scratch_new(step, arena);
-    training_weights_fill(&step->model, &step->weights, seed);
+    fill_weights(step, arena);
     return step;
 }
 
@@ -140,8 +165,7 @@ next_word(int32_t word, int64_t vocab, uint64_t bits)
 
 /* Words and targets of a sequence, as far as they are among the process's tokens. */
 static void
-take_sequence(const struct training *step, struct training_kept *kept, int64_t sequence,
-              int64_t first)
+take_sequence(const struct training *step, int64_t sequence, int64_t first)
 {
     int64_t tokens = step->part.tokens, begin = step->part.place.tensor * tokens;
     uint64_t whole = (uint64_t)(step->number * step->shape.global_batch_sequences + sequence);
@@ -151,8 +175,8 @@ take_sequence(const struct training *step, struct training_kept *kept, int64_t s
                                    training_random(step->seed, whole, (uint64_t)i + 1));
         int64_t at = first + i - begin;
         if (at >= 0 && at < tokens) {
-            kept->words[at] = word;
-            kept->targets[at] = target;
+            step->scratch.words[at] = word;
+            step->scratch.targets[at] = target;
         }
         word = target;
     }
@@ -161,10 +185,14 @@ take_sequence(const struct training *step, struct training_kept *kept, int64_t s
 void
 training_take_words(struct training *step, struct training_kept *kept, int64_t microbatch)
 {
+    const struct training_device *device = step->device;
     int64_t count = step->shape.microbatch_sequences;
     int64_t first = (step->part.place.data * step->part.microbatches + microbatch) * count;
+    size_t bytes = (size_t)step->part.tokens * sizeof *kept->words;
     for (int64_t i = 0; i < count; i++)
-        take_sequence(step, kept, first + i, i * step->shape.sequence_tokens);
+        take_sequence(step, first + i, i * step->shape.sequence_tokens);
+    device->copy_in(device->machine, kept->words, step->scratch.words, bytes);
+    device->copy_in(device->machine, kept->targets, step->scratch.targets, bytes);
 }
 
 /* ---- Passes */
@@ -215,7 +243,7 @@ training_run_passes(struct training *step)
     float *stream = step->scratch.stream;
     training_times_begin_step(&step->times);
     training_times_begin(&step->times);
-    memset(step->gradients.all, 0, (size_t)step->model.elements * sizeof(float));
+    step->device->zero(step->device->machine, step->gradients.all, step->model.elements);
     training_times_end(&step->times, "zero_gradients");
     step->loss_sum = 0;
     for (int64_t i = 0; i < warm; i++) {

@@ -10,11 +10,13 @@
 #ifndef VALIDATE_TRAINING_H
 #define VALIDATE_TRAINING_H
 
+#include "validate/training_device.h"
 #include "validate/training_groups.h"
 #include "validate/training_model.h"
 #include "validate/training_times.h"
 
-/* What a layer keeps for backward, of one microbatch. Rows of the experts: as many as came. */
+/* What a layer keeps for backward, of one microbatch, on the device but for the counts. Rows of the
+ * experts: as many as came. */
 struct training_layer_kept {
     float *attention_input; /* (tokens, hidden), the residual */
     float *attention_normed;
@@ -59,10 +61,12 @@ struct training_scratch {
     float *copies;            /* (copies, hidden) */
     float *routed, *received; /* (rows, hidden) */
     float *gate_up, *activated;
-    int64_t *bytes; /* to and from each process of the experts */
+    int64_t *bytes;           /* on the host: to and from each process of the experts */
+    int32_t *words, *targets; /* on the host: (tokens) */
 };
 
 struct training {
+    const struct training_device *device;
     struct training_shape shape;
     struct training_part part;
     struct training_groups groups;
@@ -79,7 +83,8 @@ struct training {
 
 /* Weights filled, nothing run. All processes of the groups call it. */
 struct training *training_new(const struct training_shape *shape,
-                              const struct process_group *world, uint64_t seed,
+                              const struct process_group *world,
+                              const struct training_device *device, uint64_t seed,
                               struct arena *arena);
 
 /* The words of a microbatch and those behind them: most follow from the one before, so that there

@@ -2,11 +2,6 @@
  * weights are added to those that are there. */
 #include "validate/training_products.h"
 
-#include <string.h>
-
-#include "validate/cpu_experts.h"
-#include "validate/cpu_run.h"
-
 /* From scratch.normed to scratch.stream, to which it is added unless there is nothing yet, as
  * behind the last norm. */
 static void
@@ -21,7 +16,7 @@ norm_backward(struct training *step, const char *name, float *x, float *gain,
                                         {.reals = step->scratch.stream},
                                         {.reals = gain_gradient}};
     training_times_begin(&step->times);
-    cpu_rms_norm_backward(&shape, operands, !is_first);
+    step->device->rms_norm_backward(step->device->machine, &shape, operands, !is_first);
     training_times_end(&step->times, name);
 }
 
@@ -35,7 +30,8 @@ head_backward(struct training *step, const struct training_kept *kept)
     const union cpu_array operands[] = {
         {.reals = kept->logits}, {.indices = kept->targets}, {.reals = step->scratch.logits}};
     training_times_begin(&step->times);
-    cpu_cross_entropy_backward(&loss, operands, 1 / (float)training_tokens(step));
+    step->device->cross_entropy_backward(step->device->machine, &loss, operands,
+                                         1 / (float)training_tokens(step));
     training_times_end(&step->times, "cross_entropy.backward");
     training_linear_input(step, &logits, step->scratch.logits, step->weights.head,
                           step->scratch.normed, false);
@@ -49,6 +45,7 @@ experts_backward(struct training *step, const struct training_layer_kept *layer,
                  const struct training_layer_weights *weights,
                  const struct training_layer_weights *gradients)
 {
+    const struct training_device *device = step->device;
     struct training_scratch *scratch = &step->scratch;
     struct training_times *times = &step->times;
     int64_t ffn = step->shape.expert_ffn, hidden = step->shape.hidden;
@@ -58,16 +55,20 @@ experts_backward(struct training *step, const struct training_layer_kept *layer,
     const struct grouped_gemm down = {layer->rows, experts, hidden, ffn};
     const struct grouped_gemm gate_up = {layer->rows, experts, 2 * ffn, hidden};
     training_times_begin(times);
-    cpu_grouped_gemm(&to_ffn, GEMM_NT, scratch->routed, weights->down, scratch->activated);
+    device->grouped_gemm(device->machine, &to_ffn, GEMM_NT, scratch->routed, weights->down,
+                         scratch->activated);
     training_times_end(times, "down.input_gradient");
-    cpu_grouped_weight_gradient(&down, layer->activated, scratch->routed, gradients->down);
+    device->grouped_weight_gradient(device->machine, &down, layer->activated, scratch->routed,
+                                    gradients->down);
     training_times_end(times, "down.weight_gradient");
-    cpu_swiglu_backward(training_routed_rows(step, layer), ffn, layer->gate_up,
-                        scratch->activated, scratch->gate_up);
+    device->swiglu_backward(device->machine, training_routed_rows(step, layer), ffn,
+                            layer->gate_up, scratch->activated, scratch->gate_up);
     training_times_end(times, "swiglu.backward");
-    cpu_grouped_gemm(&to_hidden, GEMM_NT, scratch->gate_up, weights->gate_up, scratch->routed);
+    device->grouped_gemm(device->machine, &to_hidden, GEMM_NT, scratch->gate_up,
+                         weights->gate_up, scratch->routed);
     training_times_end(times, "gate_up.input_gradient");
-    cpu_grouped_weight_gradient(&gate_up, layer->routed, scratch->gate_up, gradients->gate_up);
+    device->grouped_weight_gradient(device->machine, &gate_up, layer->routed, scratch->gate_up,
+                                    gradients->gate_up);
     training_times_end(times, "gate_up.weight_gradient");
 }
 
@@ -78,18 +79,18 @@ router_backward(struct training *step, const struct training_layer_kept *layer,
                 const struct training_layer_weights *weights,
                 const struct training_layer_weights *gradients)
 {
-    int64_t tokens = step->part.tokens, experts = step->shape.experts;
-    int64_t copies = step->shape.experts_per_token;
+    const struct training_device *device = step->device;
     float *scores = step->scratch.route_scores;
+    const struct top_k top_k = {step->part.tokens, step->shape.experts,
+                                step->shape.experts_per_token};
+    const struct rows_by_width softmax = {top_k.rows, top_k.experts};
     const struct training_linear router = training_router_linear(step);
-    const struct kernel softmax = {.kind = KERNEL_SOFTMAX, .rows_by_width = {tokens, experts}};
     const union cpu_array operands[] = {
         {.reals = layer->scores}, {.reals = scores}, {.reals = step->scratch.route_logits}};
     training_times_begin(&step->times);
-    memset(scores, 0, (size_t)(tokens * experts) * sizeof *scores);
-    for (int64_t i = 0; i < tokens * copies; i++)
-        scores[i / copies * experts + layer->chosen[i]] = step->scratch.weights[i];
-    cpu_run_softmax_backward(&softmax, operands);
+    device->place_weights(device->machine, &top_k, layer->chosen, step->scratch.weights,
+                          scores);
+    device->softmax_backward(device->machine, &softmax, operands);
     training_times_end(&step->times, "router_softmax_top_k.backward");
     training_linear_input(step, &router, step->scratch.route_logits, weights->router,
                           step->scratch.normed, true);
@@ -102,18 +103,19 @@ feed_forward_backward(struct training *step, const struct training_layer_kept *l
                       const struct training_layer_weights *weights,
                       const struct training_layer_weights *gradients)
 {
+    const struct training_device *device = step->device;
     struct training_scratch *scratch = &step->scratch;
     const struct cpu_routes routes = training_routes(step, layer);
     const struct cpu_combine_backward combine = {
         layer->weights, layer->returned, scratch->stream, scratch->copies, scratch->weights};
     training_times_begin(&step->times);
-    cpu_combine_backward(&routes, &combine);
+    device->combine_backward(device->machine, &routes, &combine);
     training_times_end(&step->times, "combine.backward");
     training_dispatch(step, layer, scratch->copies, scratch->routed);
     experts_backward(step, layer, weights, gradients);
     training_collect(step, layer, scratch->routed, scratch->copies);
     training_times_begin(&step->times);
-    cpu_permute_backward(&routes, scratch->copies, scratch->normed);
+    device->permute_backward(device->machine, &routes, scratch->copies, scratch->normed);
     training_times_end(&step->times, "permute.backward");
     router_backward(step, layer, weights, gradients);
     norm_backward(step, "feed_forward_norm.backward", layer->feed_forward_input,
@@ -136,9 +138,10 @@ attend_backward(struct training *step, const struct training_layer_kept *layer)
                                         {.reals = scratch->joined + keys},
                                         {.reals = scratch->joined + values},
                                         {.reals = scratch->scores},
-                                        {.reals = scratch->slopes}};
+                                        {.reals = scratch->slopes},
+                                        {.reals = layer->attended}};
     training_times_begin(&step->times);
-    cpu_attention_backward(&shape, &strides, operands);
+    step->device->attention_backward(step->device->machine, &shape, &strides, operands);
     training_times_end(&step->times, "attention.backward");
 }
 
@@ -168,13 +171,12 @@ attention_backward(struct training *step, const struct training_layer_kept *laye
 static void
 embed_backward(struct training *step, const struct training_kept *kept)
 {
-    const struct kernel kernel = {.kind = KERNEL_SCATTER_ADD,
-                                  .rows_by_width = {step->part.tokens, step->shape.hidden}};
+    const struct rows_by_width shape = {step->part.tokens, step->shape.hidden};
     const union cpu_array operands[] = {{.reals = step->scratch.stream},
                                         {.indices = kept->words},
                                         {.reals = step->gradients.embedding}};
     training_times_begin(&step->times);
-    cpu_run_scatter_add(&kernel, operands);
+    step->device->scatter_add(step->device->machine, &shape, operands);
     training_times_end(&step->times, "embedding.backward");
 }
 

@@ -343,7 +343,8 @@ training_check_alone(struct training *step, struct arena *arena)
     const struct training_shape shape = training_shape_alone(&step->shape);
     struct arena *own = arena_new_beside(arena);
     const struct process_group *self = process_group_split(world, world->rank, own);
-    struct training *alone = training_new(&shape, self, step->seed, own);
+    struct training *alone =
+        training_new(&shape, self, training_device_cpu(own), step->seed, own);
     alone->number = step->number;
     training_run_passes(alone);
     training_run_passes(step);

@@ -48,7 +48,7 @@ gradient_error(const struct measuring *measuring, const struct training_shape *s
     small.microbatch_sequences = small.global_batch_sequences = 1;
     if (small.sequence_tokens > CHECKED_TOKENS)
         small.sequence_tokens = CHECKED_TOKENS;
-    struct training *step = training_new(&small, self, seed, own);
+    struct training *step = training_new(&small, self, training_device_cpu(own), seed, own);
     double error = training_check_gradient(step, TRAINING_TENSOR_KIND_COUNT, seed, own);
     arena_free(own);
     return error;
@@ -234,9 +234,10 @@ training_measure(const struct training_question *question, const struct training
                                   .effort = effort,
                                   .world = world,
                                   .arena = out->arena,
-                                  .step =
-                                      training_new(&shape, world, effort->seed, out->arena)};
-    measuring.optimizer = training_optimizer_new(measuring.step, out->arena);
+                                  .step = training_new(&shape, world,
+                                                       training_device_cpu(out->arena),
+                                                       effort->seed, out->arena)};
+    measuring.optimizer = training_optimizer_new(measuring.step);
     if (!check(&measuring, &shape, errors))
         return false;
     run_steps(&measuring);

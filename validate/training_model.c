@@ -185,11 +185,10 @@ pointer_of(struct training_weights *weights, const struct training_part *part,
 
 struct training_weights
 training_weights_new(const struct training_model *model, const struct training_part *part,
-                     struct arena *arena)
+                     float *all, struct arena *arena)
 {
     struct training_weights weights = {
-        .all = arena_alloc(arena, (size_t)model->elements, sizeof(float)),
-        .layers = arena_alloc(arena, (size_t)part->layers, sizeof *weights.layers)};
+        .all = all, .layers = arena_alloc(arena, (size_t)part->layers, sizeof *weights.layers)};
     for (int64_t i = 0; i < model->tensor_count; i++) {
         float **pointer = pointer_of(&weights, part, &model->tensors[i]);
         if (pointer)
@@ -252,9 +251,8 @@ fill(const struct training_tensor *tensor, float *values, uint64_t seed)
 }
 
 void
-training_weights_fill(const struct training_model *model, struct training_weights *weights,
-                      uint64_t seed)
+training_weights_fill(const struct training_model *model, uint64_t seed, float *all)
 {
     for (int64_t i = 0; i < model->tensor_count; i++)
-        fill(&model->tensors[i], weights->all + model->tensors[i].at, seed);
+        fill(&model->tensors[i], all + model->tensors[i].at, seed);
 }

@@ -76,14 +76,13 @@ int64_t training_tensor_elements(const struct training_tensor *tensor);
 struct training_model training_model_of(const struct training_shape *shape,
                                         const struct training_part *part, struct arena *arena);
 
-/* Zeroes of that form. */
+/* Of `all`, elements of that form. */
 struct training_weights training_weights_new(const struct training_model *model,
-                                             const struct training_part *part,
+                                             const struct training_part *part, float *all,
                                              struct arena *arena);
 
-/* First values: norms 1, words of unit variance, products that keep the variance. */
-void training_weights_fill(const struct training_model *model, struct training_weights *weights,
-                           uint64_t seed);
+/* First values of all: norms 1, words of unit variance, products that keep the variance. */
+void training_weights_fill(const struct training_model *model, uint64_t seed, float *all);
 
 /* Where an element of the part lies in the whole tensor. */
 int64_t training_tensor_whole_index(const struct training_tensor *tensor, int64_t element);

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "validate/cpu_run.h"
-
 /* As small models are trained: rate of AdamW and its decay. */
 static const float ADAMW_RATE = 3e-3F, ADAMW_DECAY = 0.01F;
 
@@ -13,12 +11,13 @@ static const float ADAMW_RATE = 3e-3F, ADAMW_DECAY = 0.01F;
 static const float MOMENTUM = 0.95F, MATCHED_RATIO = 0.2F;
 
 struct training_optimizer
-training_optimizer_new(const struct training *step, struct arena *arena)
+training_optimizer_new(const struct training *step)
 {
+    const struct training_device *device = step->device;
     size_t elements = (size_t)step->model.elements, largest = 0, square = 0;
     struct training_optimizer optimizer = {
-        .first = arena_alloc(arena, elements, sizeof(float)),
-        .second = arena_alloc(arena, elements, sizeof(float)),
+        .first = device->new_memory(device->machine, elements * sizeof(float)),
+        .second = device->new_memory(device->machine, elements * sizeof(float)),
     };
     for (int64_t i = 0; step->shape.is_muon && i < step->model.tensor_count; i++) {
         const struct training_tensor *tensor = &step->model.tensors[i];
@@ -28,7 +27,8 @@ training_optimizer_new(const struct training *step, struct arena *arena)
         square = side * side > square ? side * side : square;
     }
     for (int i = 0; i < 4; i++)
-        optimizer.room[i].reals = arena_alloc(arena, i < 2 ? largest : square, sizeof(float));
+        optimizer.room[i].reals =
+            device->new_memory(device->machine, (i < 2 ? largest : square) * sizeof(float));
     return optimizer;
 }
 
@@ -45,7 +45,7 @@ run_adamw(struct training_optimizer *optimizer, struct training *step, int64_t b
                                         {.reals = optimizer->first + begin},
                                         {.reals = optimizer->second + begin}};
     training_times_begin(&step->times);
-    cpu_adamw(&adamw, operands, count);
+    step->device->adamw(step->device->machine, &adamw, operands, count);
     training_times_end(&step->times, "adamw");
 }
 
@@ -54,14 +54,12 @@ static void
 run_momentum(struct training_optimizer *optimizer, struct training *step,
              const struct training_tensor *tensor)
 {
-    const float *restrict gradient = step->gradients.all + tensor->at;
-    float *restrict first = optimizer->first + tensor->at;
-    float *restrict ahead = optimizer->second + tensor->at;
+    const union cpu_array operands[] = {{.reals = step->gradients.all + tensor->at},
+                                        {.reals = optimizer->first + tensor->at},
+                                        {.reals = optimizer->second + tensor->at}};
     training_times_begin(&step->times);
-    for (int64_t i = 0; i < training_tensor_elements(tensor); i++) {
-        first[i] = MOMENTUM * first[i] + gradient[i];
-        ahead[i] = gradient[i] + MOMENTUM * first[i];
-    }
+    step->device->momentum(step->device->machine, training_tensor_elements(tensor), MOMENTUM,
+                           operands);
     training_times_end(&step->times, "muon_momentum");
 }
 
@@ -72,18 +70,18 @@ run_matrix(struct training_optimizer *optimizer, struct training *step,
     const struct newton_schulz shape = {tensor->rows, tensor->columns,
                                         step->shape.newton_schulz_steps,
                                         step->shape.is_newton_schulz_symmetric};
-    const struct kernel kernel = {.kind = KERNEL_NEWTON_SCHULZ, .newton_schulz = shape};
+    const struct training_device *device = step->device;
     const union cpu_array *room = optimizer->room;
     const union cpu_array operands[] = {
         {.reals = optimizer->second + at}, room[0], room[2], room[3], room[1]};
     int64_t longer = shape.m > shape.n ? shape.m : shape.n;
     float rate = ADAMW_RATE * MATCHED_RATIO * sqrtf((float)longer);
-    float *restrict weights = step->weights.all + at;
+    const union cpu_array updated[] = {room[0], {.reals = step->weights.all + at}};
     training_times_begin(&step->times);
-    cpu_run_newton_schulz(&kernel, operands);
+    device->newton_schulz(device->machine, &shape, operands);
     training_times_end(&step->times, "newton_schulz");
-    for (int64_t i = 0; i < shape.m * shape.n; i++)
-        weights[i] -= rate * room[0].reals[i] + ADAMW_RATE * ADAMW_DECAY * weights[i];
+    device->muon_update(device->machine, shape.m * shape.n, rate, ADAMW_RATE * ADAMW_DECAY,
+                        updated);
     training_times_end(&step->times, "muon_update");
 }
 

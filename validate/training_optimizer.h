@@ -2,7 +2,6 @@
 #ifndef VALIDATE_TRAINING_OPTIMIZER_H
 #define VALIDATE_TRAINING_OPTIMIZER_H
 
-#include "validate/cpu_kernel.h"
 #include "validate/training.h"
 
 struct training_optimizer {
@@ -12,8 +11,7 @@ struct training_optimizer {
     int64_t steps;           /* done */
 };
 
-struct training_optimizer training_optimizer_new(const struct training *step,
-                                                 struct arena *arena);
+struct training_optimizer training_optimizer_new(const struct training *step);
 
 /* One step from the step's gradients, which are those of all processes. */
 void training_optimizer_run(struct training_optimizer *optimizer, struct training *step);

@@ -53,11 +53,11 @@ shape_of_one(void)
 static void
 check_as_one(const struct training_shape *shape)
 {
-    struct training *step = training_new(shape, world, 1, arena);
+    struct training *step = training_new(shape, world, training_device_cpu(arena), 1, arena);
     ck_assert_double_lt(training_check_alone(step, arena), 2e-6);
     const struct training_shape one = training_shape_alone(shape);
     const struct process_group *self = process_group_split(world, world->rank, arena);
-    struct training *alone = training_new(&one, self, 1, arena);
+    struct training *alone = training_new(&one, self, training_device_cpu(arena), 1, arena);
     training_run_passes(alone);
     CHECK_NEAR(training_loss(step), training_loss(alone), 1e-6);
 }

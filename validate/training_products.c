@@ -9,7 +9,7 @@ training_linear_forward(struct training *step, const struct training_linear *lin
 {
     struct gemm gemm = {linear->rows, linear->out, linear->in, 1, GEMM_NT};
     training_times_begin(&step->times);
-    cpu_gemm(&gemm, x, weight, y, false);
+    step->device->gemm(step->device->machine, &gemm, x, weight, y, false);
     training_times_end(&step->times, linear->name);
 }
 
@@ -20,7 +20,7 @@ training_linear_input(struct training *step, const struct training_linear *linea
 {
     struct gemm gemm = {linear->rows, linear->in, linear->out, 1, GEMM_NN};
     training_times_begin(&step->times);
-    cpu_gemm(&gemm, y_gradient, weight, x_gradient, is_added);
+    step->device->gemm(step->device->machine, &gemm, y_gradient, weight, x_gradient, is_added);
     training_times_end(&step->times, linear->input_gradient);
 }
 
@@ -30,7 +30,7 @@ training_linear_weight(struct training *step, const struct training_linear *line
 {
     struct gemm gemm = {linear->out, linear->in, linear->rows, 1, GEMM_TN};
     training_times_begin(&step->times);
-    cpu_gemm(&gemm, y_gradient, x, weight_gradient, true);
+    step->device->gemm(step->device->machine, &gemm, y_gradient, x, weight_gradient, true);
     training_times_end(&step->times, linear->weight_gradient);
 }
 
@@ -207,12 +207,9 @@ static void
 take_rows(const struct training *step, const struct training_layer_kept *layer, int32_t *order,
           float *from, float *to)
 {
-    const struct kernel kernel = {
-        .kind = KERNEL_GATHER,
-        .dtype = DTYPE_FP32,
-        .rows_by_width = {training_routed_rows(step, layer), step->shape.hidden}};
+    const struct rows_by_width shape = {training_routed_rows(step, layer), step->shape.hidden};
     const union cpu_array operands[] = {{.reals = from}, {.indices = order}, {.reals = to}};
-    cpu_run_gather(&kernel, operands);
+    step->device->gather(step->device->machine, &shape, operands);
 }
 
 /* Of one expert a process what was received lies in order already. */

@@ -36,7 +36,7 @@ static const struct process_group ALONE = {.rank = 0, .size = 1};
 START_TEST(loss_is_the_references)
 {
     struct arena *arena = check_arena_new();
-    struct training *step = training_new(&SMALL, &ALONE, 1, arena);
+    struct training *step = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
     double *weights = arena_alloc(arena, (size_t)step->model.elements, sizeof *weights);
     for (int64_t i = 0; i < step->model.elements; i++)
         weights[i] = (double)step->weights.all[i];
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(gradient_is_the_slope_of_the_loss)
 {
     struct arena *arena = check_arena_new();
-    struct training *step = training_new(&SMALL, &ALONE, 1, arena);
+    struct training *step = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
     for (uint64_t seed = 0; seed < 4; seed++) {
         double error =
             training_check_gradient(step, (enum training_tensor_kind)_i, seed, arena);
@@ -66,8 +66,8 @@ START_TEST(microbatches_do_not_change_gradients)
     struct arena *arena = check_arena_new();
     struct training_shape halves = SMALL;
     halves.microbatch_sequences = 1;
-    struct training *whole = training_new(&SMALL, &ALONE, 1, arena);
-    struct training *cut = training_new(&halves, &ALONE, 1, arena);
+    struct training *whole = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
+    struct training *cut = training_new(&halves, &ALONE, training_device_cpu(arena), 1, arena);
     training_run_passes(whole);
     training_run_passes(cut);
     double difference = 0, square = 0;
@@ -88,8 +88,8 @@ START_TEST(loss_falls)
     struct arena *arena = check_arena_new();
     struct training_shape shape = SMALL;
     shape.is_muon = _i == 1;
-    struct training *step = training_new(&shape, &ALONE, 1, arena);
-    struct training_optimizer optimizer = training_optimizer_new(step, arena);
+    struct training *step = training_new(&shape, &ALONE, training_device_cpu(arena), 1, arena);
+    struct training_optimizer optimizer = training_optimizer_new(step);
     double first = 0, last = 0;
     for (step->number = 0; step->number < 60; step->number++) {
         training_run_passes(step);

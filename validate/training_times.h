@@ -30,23 +30,39 @@ struct training_time {
     enum training_phase phase;
     uint64_t peers; /* of an exchange: a bit for each process of the world that meets in it */
     double last_s, least_s; /* in the step before, over all steps */
+    size_t from, to;        /* of marks */
+};
+
+/* The clock of a machine that works behind the host's back: a mark is put where the work is, what
+ * lies between two is known when all is done. Marks of a step are numbered from 0. */
+struct training_marks {
+    void *context;
+    void (*set)(void *context, size_t mark);
+    double (*between_s)(void *context, size_t from, size_t to);
 };
 
 struct training_times {
     struct measure_clock clock, core_clock;
+    const struct training_marks *marks; /* instead of the core's clock, unless NULL */
+    size_t mark_count;                  /* of this step */
     struct arena *arena;
     enum training_phase phase; /* of what runs now */
     double begin_s;
+    size_t begin_mark;
     struct training_time *items;
     size_t count, capacity;
     size_t next;   /* the item that comes next in this step */
     int64_t steps; /* begun */
 };
 
-struct training_times training_times_new(struct arena *arena);
+/* With a machine's marks, or NULL. */
+struct training_times training_times_new(const struct training_marks *marks,
+                                         struct arena *arena);
 
 /* From here on the items come again. */
 void training_times_begin_step(struct training_times *times);
+/* The step's work is done: what lies between its marks is taken. */
+void training_times_end_step(struct training_times *times);
 
 void training_times_begin(struct training_times *times);
 /* What has passed since begin, or since the last end, is the next item's; the name must last. */

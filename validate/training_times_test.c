@@ -33,7 +33,7 @@ START_TEST(least_times_of_each_item_add_up)
     const double times_s[] = {0, 1, 1, 3, 3, 11, 11, 20, 23, 23, 24, 24, 28, 28};
     struct looks looks = {times_s, 0};
     struct arena *arena = check_arena_new();
-    struct training_times times = training_times_new(arena);
+    struct training_times times = training_times_new(NULL, arena);
     int64_t runs;
     times.clock = (struct measure_clock){stand, NULL};
     times.core_clock = (struct measure_clock){look, &looks};

@@ -98,13 +98,22 @@ $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
 $(BUILD)/obj/validate/cpu_threads.o: private OPT := $(OPT) -fopenmp
 
 # The source of the GPU kernels, that a GPU's own compiler gets at run time: its lines as text.
-$(BUILD)/gpu_kernels.c: validate/gpu_kernels.cu Makefile
+GPU_KERNELS := validate/gpu_kernels.cu validate/gpu_training.cu
+$(BUILD)/gpu_kernels.c: $(GPU_KERNELS) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "validate/gpu_kernels.h"'; echo 'const char *const gpu_kernel_lines[] = {'; \
-	   sed 's/[\\"]/\\&/g; s/.*/"&",/' $<; echo '0};'; } >$@
+	   cat $(GPU_KERNELS) | sed 's/[\\"]/\\&/g; s/.*/"&",/'; echo '0};'; } >$@
 $(BUILD)/obj/gpu_kernels.o: $(BUILD)/gpu_kernels.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
+
+# The same kernels as C in fp32, for tests without a GPU (validate/check_gpu.h).
+$(BUILD)/gpu_kernels_host.c: $(GPU_KERNELS) .ci/gpu-host Makefile
+	@mkdir -p $(@D)
+	@.ci/gpu-host $(GPU_KERNELS) >$@
+$(BUILD)/obj/gpu_kernels_host.o: $(BUILD)/gpu_kernels_host.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,$(CC) $<)$(CC) $(LANGUAGE) $(OPT) $(SANITIZE) $(CFLAGS) -w -MMD -MP -c $< -o $@
 
 # Which sources the program was built from, by which stored results know whether they are its own.
 $(BUILD)/program_version.c: $(LIBRARY) $(HEADERS) $(BUILD)/sources Makefile
@@ -212,7 +221,8 @@ $(BUILD)/unit-mpi_main.c: Makefile
 $(BUILD)/obj/unit%main.o: $(BUILD)/unit%main.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,$(CC) $<)$(CC) -std=c11 $(SANITIZE) -c $< -o $@
-$(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
+$(BUILD)/unit: $(BUILD)/obj/unit_main.o $(TESTS:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gpu_kernels_host.o \
+               $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(CHECK_LIBS) $(MEASURE_LIBS) $(PACKAGE_LIBS) -lm -o $@
 $(BUILD)/unit-mpi: $(BUILD)/obj/unit-mpi_main.o $(MPI_TESTS:%.c=$(BUILD)/obj/%.o) $(PROCESSES_OBJECT) \
                    $(BUILD)/libstepcast.a

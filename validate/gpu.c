@@ -122,6 +122,14 @@ gpu_open_blas(struct gpu *gpu, struct error_list *errors)
                   errors);
 }
 
+const char *
+gpu_libraries_text(const struct gpu *gpu, struct arena *arena)
+{
+    return arena_format(arena, "%s, %s %lld", gpu->library,
+                        gpu_library_name(gpu->libraries.vendor, GPU_BLAS),
+                        (long long)gpu_api_blas_version(&gpu->libraries, gpu->blas));
+}
+
 void
 gpu_close(struct gpu *gpu)
 {

@@ -151,7 +151,8 @@ measure_training(struct program *program, const struct json *line, struct arena 
     effort.seed = program->options.seed;
     if (!training_question_parse(line, &question, arena, errors))
         return EXIT_BAD_INPUT;
-    if (!training_measure(&question, &effort, program->world, &out, errors))
+    if (!training_measure(&question, &effort, program->world, program->training_gpu, &out,
+                          errors))
         return EXIT_NOT_ALL;
     if (!is_speaker(program))
         return EXIT_DONE;

@@ -19,6 +19,7 @@ static const char help[] =
     "  measure --ranks N [OPTION...] LIST.jsonl\n"
     "  mpirun -n N measure-mpi [OPTION...] LIST.jsonl\n"
     "  measure --step RUN.json [--set PART.KEY=VALUE]... [--steps N] [--seconds S] [--seed N]\n"
+    "          [--backend cpu|cuda|hip] [--library-path D]\n"
     "\n"
     "LIST holds one kernel, collective or training step a line, {\"kernel\": \"gemm\", \"m\": "
     "512, ...}; "
@@ -53,6 +54,7 @@ static const char help[] =
     "gradients are checked against slopes in double precision, then steps are timed (for 5 s)\n"
     "and printed as a line with the times of each part. Of several ranks: mpirun -n N "
     "measure-mpi.\n"
+    "With --backend the same step runs on a GPU, its gradients checked against a core's.\n"
     "\n"
     "Ctrl-C stops it behind the line at hand; what was printed is whole.\n"
     "Exit codes: 0 every line measured, 1 some not, 2 usage, 3 a line is no kernel, 4 no GPU,\n"
@@ -203,6 +205,7 @@ open_gpu(struct program *program, enum gpu_vendor vendor, struct arena *arena)
         fprintf(stderr, "measure: %s\n", errors.items[0].what);
         return errors.items[0].kind == ERROR_IO ? EXIT_IO : EXIT_INFEASIBLE;
     }
+    program->training_gpu = &program->gpu.gpu;
     options->graph_s = program->options.effort.budget_s / replays_per_budget;
     options->seed = program->options.seed;
     options->memory_bytes = program->memory_bytes;

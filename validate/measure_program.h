@@ -29,6 +29,7 @@ struct program {
     const char *resume_path;  /* what was measured before; NULL: nothing */
     struct measured_answers answers;
     struct measure_gpu gpu;
+    struct gpu *training_gpu; /* of it, where steps are trained; NULL: on the core */
     const char *path;
     const struct process_group *world;
     char host[64]; /* the machine's own name */

@@ -13,6 +13,7 @@ struct asked {
     struct training_question question;
     struct training_effort effort;
     const char **settings; /* of the question */
+    const char *backend, *library_path;
 };
 
 static int
@@ -39,6 +40,15 @@ take_option(struct asked *asked, const char *option, const char *value)
         asked->settings[asked->question.setting_count++] = value;
         return true;
     }
+    if (strcmp(option, "--library-path") == 0) {
+        asked->library_path = value;
+        return true;
+    }
+    if (strcmp(option, "--backend") == 0) {
+        asked->backend = value;
+        return strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0 ||
+               strcmp(value, "hip") == 0;
+    }
     if (strcmp(option, "--seconds") == 0)
         return parse_number(value, 0, 1e5, &asked->effort.budget_s);
     if (strcmp(option, "--steps") == 0 && parse_number(value, 1, 1e6, &number)) {
@@ -56,6 +66,7 @@ static int
 parse(struct asked *asked, int count, char *const *words, struct arena *arena)
 {
     asked->effort = training_effort_new();
+    asked->backend = "cpu";
     asked->settings = arena_alloc(arena, (size_t)count + 1, sizeof *asked->settings);
     asked->question.settings = asked->settings;
     for (int i = 0; i < count; i++) {
@@ -86,19 +97,44 @@ report(const struct error_list *errors, int rank)
     return codes[errors->items[0].kind];
 }
 
+/* One process drives the GPU. */
+static bool
+open_gpu(const struct asked *asked, const struct process_group *world, struct gpu *gpu,
+         struct arena *arena, struct error_list *errors)
+{
+    enum gpu_vendor vendor = strcmp(asked->backend, "hip") == 0 ? GPU_HIP : GPU_CUDA;
+    if (world->size > 1)
+        return error_add(errors, ERROR_INFEASIBLE, "",
+                         "one process drives the GPU: no mpirun with --backend %s",
+                         asked->backend);
+    return gpu_open(gpu, vendor, asked->library_path, 0, arena, errors);
+}
+
+static int
+print(const struct text *out)
+{
+    if (fwrite(out->bytes, 1, out->length, stdout) == out->length && fflush(stdout) == 0)
+        return DONE;
+    fprintf(stderr, "measure --step: standard output: not written\n");
+    return IO;
+}
+
 static int
 run(const struct asked *asked, const struct process_group *world, struct arena *arena)
 {
     struct error_list errors = {0};
     struct text out = text_new(arena);
-    if (!training_measure(&asked->question, &asked->effort, world, &out, &errors))
+    struct gpu gpu = {0};
+    bool is_gpu = strcmp(asked->backend, "cpu") != 0;
+    if (is_gpu && !open_gpu(asked, world, &gpu, arena, &errors))
         return report(&errors, world->rank);
-    if (world->rank > 0)
-        return DONE;
-    if (fwrite(out.bytes, 1, out.length, stdout) == out.length && fflush(stdout) == 0)
-        return DONE;
-    fprintf(stderr, "measure --step: standard output: not written\n");
-    return IO;
+    bool is_measured = training_measure(&asked->question, &asked->effort, world,
+                                        is_gpu ? &gpu : NULL, &out, &errors);
+    if (is_gpu)
+        gpu_close(&gpu);
+    if (!is_measured)
+        return report(&errors, world->rank);
+    return world->rank > 0 ? DONE : print(&out);
 }
 
 int

@@ -30,6 +30,7 @@ layer_kept_new(const struct training *step, struct arena *arena)
         .attention_normed = reals(step, tokens, hidden),
         .joined = reals(step, part->whole_tokens, part->joined_width),
         .attended = reals(step, part->whole_tokens, part->query_width),
+        .tops = reals(step, part->whole_tokens, part->query_heads),
         .feed_forward_input = reals(step, tokens, hidden),
         .feed_forward_normed = reals(step, tokens, hidden),
         .scores = reals(step, tokens, shape->experts),

@@ -22,6 +22,7 @@ struct training_layer_kept {
     float *attention_normed;
     float *joined;   /* (whole tokens, joined width): queries, keys and values side by side */
     float *attended; /* (whole tokens, query width) */
+    float *tops;     /* (whole tokens, query heads), of machines that keep their scores' sums */
     float *feed_forward_input, *feed_forward_normed; /* (tokens, hidden) */
     float *scores;                                   /* (tokens, all experts) */
     float *weights;                                  /* (tokens, copies a token) */

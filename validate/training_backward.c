@@ -139,7 +139,8 @@ attend_backward(struct training *step, const struct training_layer_kept *layer)
                                         {.reals = scratch->joined + values},
                                         {.reals = scratch->scores},
                                         {.reals = scratch->slopes},
-                                        {.reals = layer->attended}};
+                                        {.reals = layer->attended},
+                                        {.reals = layer->tops}};
     training_times_begin(&step->times);
     step->device->attention_backward(step->device->machine, &shape, &strides, operands);
     training_times_end(&step->times, "attention.backward");

@@ -353,3 +353,57 @@ training_check_alone(struct training *step, struct arena *arena)
     arena_free(own);
     return sqrt(process_total(world, squares.difference) / process_total(world, squares.whole));
 }
+
+/* ---- One machine beside another */
+
+/* What the device's memory holds, on the host. */
+static void *
+fetch(const struct training *step, const void *memory, size_t bytes, struct arena *arena)
+{
+    void *copy = arena_alloc(arena, bytes, 1);
+    step->device->copy_out(step->device->machine, copy, memory, bytes);
+    return copy;
+}
+
+/* Of the last microbatch. */
+static int64_t
+count_other_choices(const struct training *there, const struct training *here,
+                    struct arena *arena)
+{
+    int64_t count = here->part.copies, other = 0;
+    for (int64_t layer = 0; layer < here->part.layers; layer++) {
+        const int32_t *chosen = here->kept[0].layers[layer].chosen;
+        const int32_t *chosen_there = fetch(there, there->kept[0].layers[layer].chosen,
+                                            (size_t)count * sizeof *chosen, arena);
+        for (int64_t i = 0; i < count; i++)
+            other += chosen[i] != chosen_there[i];
+    }
+    return other;
+}
+
+struct training_difference
+training_check_device(const struct training_shape *shape, const struct training_device *device,
+                      uint64_t seed, struct arena *arena)
+{
+    const struct process_group alone = {.rank = 0, .size = 1};
+    struct arena *own = arena_new_beside(arena);
+    struct training *there = training_new(shape, &alone, device, seed, own);
+    struct training *here = training_new(shape, &alone, training_device_cpu(own), seed, own);
+    size_t bytes = (size_t)here->model.elements * sizeof(float);
+    double difference = 0, square = 0;
+    training_run_passes(there);
+    training_run_passes(here);
+    const float *gradient = fetch(there, there->gradients.all, bytes, own);
+    for (int64_t i = 0; i < here->model.elements; i++) {
+        double wanted = (double)here->gradients.all[i];
+        difference += pow((double)gradient[i] - wanted, 2);
+        square += wanted * wanted;
+    }
+    struct training_difference result = {
+        .gradient_fraction = sqrt(difference / square),
+        .loss_fraction = fabs(training_loss(there) / training_loss(here) - 1),
+        .choices = here->part.layers * here->part.copies,
+        .other_choices = count_other_choices(there, here, own)};
+    arena_free(own);
+    return result;
+}

@@ -20,4 +20,17 @@ double training_check_gradient(struct training *step, enum training_tensor_kind 
  * process's) / norm(that), over the parts of all. */
 double training_check_alone(struct training *step, struct arena *arena);
 
+/* A step on another machine beside the same one on this core, of one process. */
+struct training_difference {
+    double gradient_fraction; /* norm(gradient - the core's) / norm(that) */
+    double loss_fraction;
+    int64_t choices, other_choices; /* of experts; where two scores are nearly equal, rounding
+                                       decides, and gradients have nothing in common any more */
+};
+
+/* Runs the passes of both. */
+struct training_difference training_check_device(const struct training_shape *shape,
+                                                 const struct training_device *device,
+                                                 uint64_t seed, struct arena *arena);
+
 #endif

@@ -29,7 +29,9 @@ struct training_device {
     void (*zero)(void *machine, float *reals, int64_t count);
     void (*wait)(void *machine); /* until all is done */
 
-    /* As cpu_run.h's, with the same operands. */
+    /* As cpu_run.h's, with the same operands; behind those of attention, where a machine may keep
+     * (batch x queries, heads) of it from forward to backward, and backward's forward result
+     * before that. */
     void (*gemm)(void *machine, const struct gemm *gemm, const float *a, const float *b,
                  float *c, bool is_added);
     void (*grouped_gemm)(void *machine, const struct grouped_gemm *gemm,

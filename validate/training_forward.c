@@ -44,7 +44,8 @@ attend(struct training *step, const struct training_layer_kept *layer)
                                         {.reals = keys},
                                         {.reals = keys + step->part.kv_width},
                                         {.reals = layer->attended},
-                                        {.reals = step->scratch.scores}};
+                                        {.reals = step->scratch.scores},
+                                        {.reals = layer->tops}};
     training_times_begin(&step->times);
     step->device->attention(step->device->machine, &shape, &strides, operands);
     training_times_end(&step->times, "attention");

@@ -7,6 +7,7 @@
 #include "sim/base/json_writer.h"
 #include "validate/measure_cpu.h"
 #include "validate/training_check.h"
+#include "validate/training_gpu.h"
 #include "validate/training_optimizer.h"
 #include "validate/training_replay.h"
 
@@ -15,6 +16,10 @@
 static const double ERROR_FRACTION_MAX = 1e-4;
 
 enum { CHECKED_TOKENS = 16 };
+
+/* Of a step on a GPU, which is held against a core's: a second of many cores for 100 M parameters.
+ * Where both choose other experts, other words are tried. */
+enum { CHECKED_TOKENS_GPU = 512, CHECKED_SEEDS = 4 };
 
 struct training_effort
 training_effort_new(void)
@@ -28,6 +33,9 @@ struct measuring {
     const struct training_question *question;
     const struct training_effort *effort;
     const struct process_group *world;
+    struct gpu *gpu;              /* NULL: the core */
+    struct training_gpu *machine; /* of it */
+    const struct training_device *device;
     struct arena *arena;
     struct training *step;
     struct training_optimizer optimizer;
@@ -55,6 +63,55 @@ gradient_error(const struct measuring *measuring, const struct training_shape *s
 }
 
 static bool
+take_fault(const struct training_device *device, struct error_list *errors)
+{
+    const struct error *error = device->errors->items;
+    return error_add(errors, error->kind, error->where, "%s", error->what);
+}
+
+/* One short sequence through the model at its full width, by the GPU and by the core. */
+static bool
+compare_gpu(const struct measuring *measuring, const struct training_shape *shape,
+            uint64_t seed, struct training_difference *difference, struct error_list *errors)
+{
+    struct training_shape small = training_shape_alone(shape);
+    struct arena *own = arena_new_beside(measuring->arena);
+    small.microbatch_sequences = small.global_batch_sequences = 1;
+    if (small.sequence_tokens > CHECKED_TOKENS_GPU)
+        small.sequence_tokens = CHECKED_TOKENS_GPU;
+    struct training_gpu *machine = training_gpu_new(measuring->gpu, &small, own, errors);
+    bool is_done = machine != NULL;
+    if (is_done) {
+        const struct training_device *device = training_gpu_device(machine);
+        *difference = training_check_device(&small, device, seed, own);
+        is_done = !training_device_failed(device) || take_fault(device, errors);
+        training_gpu_free(machine);
+    }
+    arena_free(own);
+    return is_done;
+}
+
+static bool
+check_gpu(struct measuring *measuring, const struct training_shape *shape,
+          struct error_list *errors)
+{
+    struct training_difference difference = {.other_choices = 1};
+    for (uint64_t i = 0; i < CHECKED_SEEDS && difference.other_choices > 0; i++)
+        if (!compare_gpu(measuring, shape, measuring->effort->seed + i, &difference, errors))
+            return false;
+    measuring->error_fraction = difference.gradient_fraction;
+    if (measuring->error_fraction <= ERROR_FRACTION_MAX &&
+        difference.loss_fraction <= ERROR_FRACTION_MAX)
+        return true;
+    return error_add(
+        errors, ERROR_INPUT, "",
+        "gradients differ by %g from a core's, the loss by %g, %lld of %lld choices "
+        "of experts: not timed",
+        difference.gradient_fraction, difference.loss_fraction,
+        (long long)difference.other_choices, (long long)difference.choices);
+}
+
+static bool
 check(struct measuring *measuring, const struct training_shape *shape,
       struct error_list *errors)
 {
@@ -73,7 +130,7 @@ check(struct measuring *measuring, const struct training_shape *shape,
     return true;
 }
 
-/* Wall time of the slowest process. */
+/* Wall time of the slowest process, until its machine is done. */
 static double
 run_step(struct measuring *measuring)
 {
@@ -83,13 +140,15 @@ run_step(struct measuring *measuring)
     training_run_passes(step);
     training_reduce_gradients(step);
     training_optimizer_run(&measuring->optimizer, step);
+    step->device->wait(step->device->machine);
     double wall_s = training_times_now_s(&step->times) - begin_s;
+    training_times_end_step(&step->times);
     measuring->losses[step->number++] = training_loss(step);
     return process_largest(measuring->world, wall_s);
 }
 
-static void
-run_steps(struct measuring *measuring)
+static bool
+run_steps(struct measuring *measuring, struct error_list *errors)
 {
     const struct training_effort *effort = measuring->effort;
     size_t most = (size_t)(effort->warmups + effort->steps_max);
@@ -108,6 +167,7 @@ run_steps(struct measuring *measuring)
         passed_s += wall_s;
     }
     measuring->steps = measuring->step->number;
+    return !training_device_failed(measuring->device) || take_fault(measuring->device, errors);
 }
 
 /* ---- The answer */
@@ -210,37 +270,78 @@ write_answer(const struct measuring *measuring, struct text *out)
         json_write_real_at(&writer, "measured_alone_error_fraction",
                            measuring->alone_error_fraction);
     json_write_integer_at(&writer, "measured_ranks", measuring->world->size);
-    json_write_string_at(&writer, "measured_device", measure_cpu_device(1, out->arena));
-    json_write_string_at(&writer, "measured_library", measure_cpu_library(out->arena));
+    json_write_string_at(&writer, "measured_device",
+                         measuring->gpu ? measuring->gpu->name
+                                        : measure_cpu_device(1, out->arena));
+    json_write_string_at(&writer, "measured_library",
+                         measuring->gpu ? gpu_libraries_text(measuring->gpu, out->arena)
+                                        : measure_cpu_library(out->arena));
     json_write_end_object(&writer);
     text_format(out, "\n");
 }
 
+static bool
+open_machine(struct measuring *measuring, const struct training_shape *shape,
+             struct error_list *errors)
+{
+    if (!measuring->gpu) {
+        measuring->device = training_device_cpu(measuring->arena);
+        openblas_set_num_threads(1);
+        return true;
+    }
+    measuring->machine = training_gpu_new(measuring->gpu, shape, measuring->arena, errors);
+    measuring->device = measuring->machine ? training_gpu_device(measuring->machine) : NULL;
+    return measuring->machine != NULL;
+}
+
+/* A GPU is checked first, when its memory is empty. */
+static bool
+run(struct measuring *measuring, const struct training_shape *shape, struct error_list *errors)
+{
+    uint64_t seed = measuring->effort->seed;
+    if (measuring->gpu && !check_gpu(measuring, shape, errors))
+        return false;
+    measuring->step =
+        training_new(shape, measuring->world, measuring->device, seed, measuring->arena);
+    measuring->optimizer = training_optimizer_new(measuring->step);
+    return (measuring->gpu || check(measuring, shape, errors)) && run_steps(measuring, errors);
+}
+
+/* Processes that were started, and ranks that the run has. */
+static bool
+has_ranks(const struct measuring *measuring, const struct training_shape *shape,
+          struct error_list *errors)
+{
+    long long wanted = training_shape_ranks(shape);
+    const char *path = measuring->question->run;
+    if (wanted == measuring->world->size)
+        return true;
+    if (measuring->gpu)
+        return error_add(errors, ERROR_INFEASIBLE, path, "of %lld ranks, wanted 1: one GPU",
+                         wanted);
+    return error_add(errors, ERROR_INFEASIBLE, path,
+                     "of %lld ranks, but there are %d processes: mpirun -n %lld starts them",
+                     wanted, measuring->world->size, wanted);
+}
+
 bool
 training_measure(const struct training_question *question, const struct training_effort *effort,
-                 const struct process_group *world, struct text *out, struct error_list *errors)
+                 const struct process_group *world, struct gpu *gpu, struct text *out,
+                 struct error_list *errors)
 {
     struct training_shape shape;
-    if (!training_question_read(question, &shape, out->arena, errors))
-        return false;
-    if (training_shape_ranks(&shape) != world->size)
-        return error_add(
-            errors, ERROR_INFEASIBLE, question->run,
-            "of %lld ranks, but there are %d processes: mpirun -n %lld starts them",
-            (long long)training_shape_ranks(&shape), world->size,
-            (long long)training_shape_ranks(&shape));
-    openblas_set_num_threads(1);
     struct measuring measuring = {.question = question,
                                   .effort = effort,
                                   .world = world,
-                                  .arena = out->arena,
-                                  .step = training_new(&shape, world,
-                                                       training_device_cpu(out->arena),
-                                                       effort->seed, out->arena)};
-    measuring.optimizer = training_optimizer_new(measuring.step);
-    if (!check(&measuring, &shape, errors))
+                                  .gpu = gpu,
+                                  .arena = out->arena};
+    if (!training_question_read(question, &shape, out->arena, errors) ||
+        !has_ranks(&measuring, &shape, errors) || !open_machine(&measuring, &shape, errors))
         return false;
-    run_steps(&measuring);
-    write_answer(&measuring, out);
-    return true;
+    bool is_measured = run(&measuring, &shape, errors);
+    if (is_measured)
+        write_answer(&measuring, out);
+    if (measuring.machine)
+        training_gpu_free(measuring.machine);
+    return is_measured;
 }

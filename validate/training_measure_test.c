@@ -75,7 +75,7 @@ START_TEST(answer_adds_up)
     const struct training_question question = {RUN, settings, SETTINGS};
     struct training_effort effort = training_effort_new();
     effort.steps_min = effort.steps_max = 3;
-    ck_assert(training_measure(&question, &effort, &world, &out, &errors));
+    ck_assert(training_measure(&question, &effort, &world, NULL, &out, &errors));
     const struct json *row = json_read_text(arena, "row", 1, out.bytes, out.length, &errors);
     ck_assert_ptr_nonnull(row);
     const struct json *kernels = json_member(row, "measured_kernels");
@@ -98,7 +98,7 @@ START_TEST(ranks_must_be_there)
     const struct process_group two = {.rank = 0, .size = 2};
     const struct training_question question = {RUN, NULL, 0};
     const struct training_effort effort = training_effort_new();
-    ck_assert(!training_measure(&question, &effort, &two, &out, &errors));
+    ck_assert(!training_measure(&question, &effort, &two, NULL, &out, &errors));
     ck_assert_ptr_nonnull(strstr(errors.items[0].what, "of 1 ranks, but there are 2"));
     arena_free(arena);
 }

@@ -1,0 +1,233 @@
+/* Does the training step on a GPU do what the one on the CPU does, and say so when it cannot? The
+ * GPU is check_gpu.h's: its kernels are the GPU's own source, compiled for the host. */
+#include "validate/training_gpu.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
+#include "validate/check_gpu.h"
+#include "validate/training.h"
+#include "validate/training_optimizer.h"
+
+Suite *training_gpu_suite(void);
+
+/* Nothing is a multiple of a tile: sequences longer than one, heads narrower than one. */
+static const struct training_shape SMALL = {
+    .layers = 2,
+    .hidden = 24,
+    .vocab = 40,
+    .query_heads = 4,
+    .kv_heads = 2,
+    .head_dim = 18,
+    .experts = 4,
+    .experts_per_token = 2,
+    .expert_ffn = 20,
+    .sequence_tokens = 37,
+    .microbatch_sequences = 2,
+    .global_batch_sequences = 4,
+    .data = 1,
+    .tensor = 1,
+    .pipeline = 1,
+    .expert = 1,
+};
+
+/* What faults are looked for in. */
+static struct training_shape
+tiny(void)
+{
+    struct training_shape shape = SMALL;
+    shape.layers = 1;
+    shape.sequence_tokens = 5;
+    shape.microbatch_sequences = shape.global_batch_sequences = 1;
+    return shape;
+}
+
+static const struct process_group ALONE = {.rank = 0, .size = 1};
+
+static struct arena *arena;
+static struct gpu gpu;
+static struct training_gpu *machine;
+
+static void
+open_gpu(enum gpu_vendor vendor)
+{
+    struct error_list errors = {0};
+    arena = check_arena_new();
+    gpu = check_gpu_open(vendor);
+    machine = training_gpu_new(&gpu, &SMALL, arena, &errors);
+    ck_assert_ptr_nonnull(machine);
+}
+
+static void
+close_gpu(void)
+{
+    training_gpu_free(machine);
+    check_gpu_close(&gpu);
+    ck_assert_int_eq(check_gpu_live, 0);
+    arena_free(arena);
+}
+
+/* norm(there - here) / norm(here), of reals that lie on the GPU. */
+static double
+difference(const float *there, const float *here, int64_t count)
+{
+    double square = 0, whole = 0;
+    for (int64_t i = 0; i < count; i++) {
+        square += pow((double)there[i] - (double)here[i], 2);
+        whole += pow((double)here[i], 2);
+    }
+    return sqrt(square / whole);
+}
+
+/* Sums in other orders, other exponentials: fp32's seven digits less what sums lose. */
+START_TEST(gradients_are_the_cpus)
+{
+    open_gpu((enum gpu_vendor)_i);
+    struct training *there =
+        training_new(&SMALL, &ALONE, training_gpu_device(machine), 1, arena);
+    struct training *here = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
+    training_run_passes(there);
+    training_run_passes(here);
+    ck_assert_msg(!training_device_failed(there->device), "%s",
+                  there->device->errors->items[0].what);
+    CHECK_NEAR(training_loss(there), training_loss(here), 1e-6);
+    for (int64_t i = 0; i < here->model.tensor_count; i++) {
+        const struct training_tensor *tensor = &here->model.tensors[i];
+        double off =
+            difference(there->gradients.all + tensor->at, here->gradients.all + tensor->at,
+                       training_tensor_elements(tensor));
+        ck_assert_msg(off < 1e-5, "%s of layer %lld: off by %g", tensor->name,
+                      (long long)tensor->layer, off);
+    }
+    close_gpu();
+}
+END_TEST
+
+/* AdamW's first step is the gradient's sign: where a gradient is nearly nothing, it may be either. */
+START_TEST(steps_move_the_weights_as_the_cpus)
+{
+    open_gpu(GPU_CUDA);
+    struct training *there =
+        training_new(&SMALL, &ALONE, training_gpu_device(machine), 1, arena);
+    struct training *here = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
+    struct training_optimizer of_there = training_optimizer_new(there);
+    struct training_optimizer of_here = training_optimizer_new(here);
+    for (int i = 0; i < 3; i++) {
+        there->number = here->number = i;
+        training_run_passes(there);
+        training_run_passes(here);
+        CHECK_NEAR(training_loss(there), training_loss(here), 1e-5);
+        training_optimizer_run(&of_there, there);
+        training_optimizer_run(&of_here, here);
+    }
+    ck_assert_double_lt(difference(there->weights.all, here->weights.all, here->model.elements),
+                        1e-4);
+    close_gpu();
+}
+END_TEST
+
+/* check_gpu's clock counts launches, a millisecond each: add is one, the norm's backward three. */
+START_TEST(marks_time_each_kernel)
+{
+    int64_t runs;
+    open_gpu(GPU_CUDA);
+    struct training *step =
+        training_new(&SMALL, &ALONE, training_gpu_device(machine), 1, arena);
+    training_run_passes(step);
+    training_times_end_step(&step->times);
+    CHECK_NEAR(training_times_name_s(&step->times, "residual_add", &runs), 8e-3, 1e-6);
+    ck_assert_int_eq(runs, 8); /* two a layer and microbatch */
+    CHECK_NEAR(training_times_name_s(&step->times, "final_norm.backward", &runs), 6e-3, 1e-6);
+    CHECK_NEAR(training_times_name_s(&step->times, "attention.backward", &runs), 12e-3, 1e-6);
+    CHECK_NEAR(training_times_last_s(&step->times), check_gpu_launches * 1e-3, 1e-6);
+    close_gpu();
+}
+END_TEST
+
+/* One fault, told once; nothing is launched any more, and all is given back. */
+static void
+check_fault(int *fault, int number, const char *wanted)
+{
+    const struct training_shape shape = tiny();
+    open_gpu(GPU_CUDA);
+    *fault = number;
+    struct training *step =
+        training_new(&shape, &ALONE, training_gpu_device(machine), 1, arena);
+    struct training_optimizer optimizer = training_optimizer_new(step);
+    training_run_passes(step);
+    training_optimizer_run(&optimizer, step);
+    step->device->wait(step->device->machine);
+    training_times_end_step(&step->times);
+    ck_assert(training_device_failed(step->device));
+    ck_assert_int_eq(step->device->errors->count, 1);
+    ck_assert_str_eq(step->device->errors->items[0].what, wanted);
+    int launches = check_gpu_launches;
+    training_run_passes(step);
+    ck_assert_int_eq(check_gpu_launches, launches);
+    close_gpu();
+}
+
+START_TEST(faults_are_told_once)
+{
+    const char *const illegal = "an illegal memory access (700)";
+    char launch[80], copy[80], event[80];
+    (void)snprintf(launch, sizeof launch, "a launch: %s", illegal);
+    (void)snprintf(copy, sizeof copy, "copying: %s", illegal);
+    (void)snprintf(event, sizeof event, "an event: %s", illegal);
+    for (int number = 0; number < 30; number += 14) {
+        check_fault(&check_gpu_faults.memory, number,
+                    "memory of a training step: out of device memory");
+        check_fault(&check_gpu_faults.launch, number, launch);
+        check_fault(&check_gpu_faults.event, number + 1, event);
+    }
+    for (int number = 0; number < 5; number += 2)
+        check_fault(&check_gpu_faults.copy, number, copy);
+    check_fault(&check_gpu_faults.choice, 5, "cuBLASLt has no algorithm for this product");
+}
+END_TEST
+
+START_TEST(a_missing_kernel_is_named)
+{
+    open_gpu(GPU_HIP);
+    check_gpu_faults.missing = "place_routes";
+    struct training *step =
+        training_new(&SMALL, &ALONE, training_gpu_device(machine), 1, arena);
+    training_run_passes(step);
+    ck_assert_str_eq(step->device->errors->items[0].what,
+                     "there is no own kernel place_routes for fp32");
+    close_gpu();
+}
+END_TEST
+
+START_TEST(what_has_no_code_is_refused)
+{
+    struct error_list errors = {0};
+    struct training_shape shape = SMALL;
+    open_gpu(GPU_CUDA);
+    shape.is_muon = true;
+    ck_assert_ptr_null(training_gpu_new(&gpu, &shape, arena, &errors));
+    ck_assert_str_eq(errors.items[0].what, "a step on GPUs wants optimizer adamw");
+    shape.is_muon = false;
+    shape.head_dim = 192;
+    ck_assert_ptr_null(training_gpu_new(&gpu, &shape, arena, &errors));
+    ck_assert_str_eq(errors.items[1].what, "a step on GPUs wants a head_dim to 128, found 192");
+    close_gpu();
+}
+END_TEST
+
+Suite *
+training_gpu_suite(void)
+{
+    Suite *suite = suite_create("training_gpu");
+    TCase *tests = tcase_create("gpu");
+    tcase_add_loop_test(tests, gradients_are_the_cpus, 0, GPU_VENDOR_COUNT);
+    tcase_add_test(tests, steps_move_the_weights_as_the_cpus);
+    tcase_add_test(tests, marks_time_each_kernel);
+    tcase_add_test(tests, faults_are_told_once);
+    tcase_add_test(tests, a_missing_kernel_is_named);
+    tcase_add_test(tests, what_has_no_code_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,63 @@
+/* What the files of a training step on a GPU share: the machine, and one launch of it. */
+#ifndef VALIDATE_TRAINING_GPU_WORK_H
+#define VALIDATE_TRAINING_GPU_WORK_H
+
+#include "validate/gpu_product.h"
+#include "validate/gpu_stream.h"
+#include "validate/training_gpu.h"
+
+enum { TRAINING_GPU_ROOMS = 3 };
+
+/* Products that were described once, found by their shape: open addressing. */
+struct training_gpu_products {
+    struct gpu_product *slots;
+    size_t count, capacity; /* a power of two */
+    struct arena *arena;
+};
+
+struct training_gpu {
+    struct gpu *gpu;
+    struct arena *arena;
+    struct training_device device;
+    struct training_marks marks;
+    struct error_list errors; /* at most one */
+    void **memory;            /* of new_memory */
+    size_t memory_count, memory_capacity;
+    void **events; /* one a mark */
+    size_t event_count, event_capacity;
+    struct training_gpu_products products;
+    struct {
+        void *memory;
+        size_t bytes;
+    } rooms[TRAINING_GPU_ROOMS]; /* what one kernel leaves for the next */
+};
+
+/* One launch: its arguments are pointers, then sizes of 64 bits, then reals. */
+struct training_launch {
+    const char *name; /* in gpu_kernels.cu or gpu_training.cu */
+    struct gpu_shape shape;
+    const void *pointers[8];
+    int pointer_count;
+    int64_t sizes[8];
+    int size_count;
+    float reals[4];
+    int real_count;
+};
+
+/* True unless something went wrong before. */
+bool training_gpu_is_well(const struct training_gpu *machine);
+void training_gpu_launch(struct training_gpu *machine, const struct training_launch *launch);
+/* A kernel of the vocabulary, as measure launches it. */
+void training_gpu_run(struct training_gpu *machine, const struct kernel *kernel,
+                      const union cpu_array *operands, int operand_count);
+
+/* Memory that is kept from one call to the next; NULL after a fault. */
+void *training_gpu_room(struct training_gpu *machine, int room, size_t bytes);
+
+/* The kernels of training_device, but for memory and marks. */
+void training_gpu_add_kernels(struct training_device *device);
+/* Products, alone and for each expert. */
+void training_gpu_add_products(struct training_device *device);
+void training_gpu_free_products(struct training_gpu *machine);
+
+#endif

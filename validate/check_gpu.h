@@ -15,6 +15,7 @@
 struct check_gpu_faults {
     int memory, launch, copy, event, choice;
     const char *missing; /* a kernel */
+    bool is_wrong;       /* products are a thousandth too large */
 };
 
 static struct check_gpu_faults check_gpu_faults;
@@ -256,6 +257,12 @@ check_gpu_blas_new(void **blas)
     return 0;
 }
 
+static size_t
+check_gpu_blas_version(void)
+{
+    return 130200;
+}
+
 static int
 check_gpu_object_free(void *object)
 {
@@ -357,6 +364,7 @@ check_gpu_multiply(void *blas, void *object, const void *alpha, const void *a, v
                 sum += check_gpu_element(a, first, is_a, row, i) *
                        check_gpu_element(b, second, is_b, i, column);
             float kept = *(const float *)beta;
+            sum *= check_gpu_faults.is_wrong ? 1.001F : 1;
             *out = *(const float *)alpha * sum + (kept > 0 ? kept * *out : 0);
         }
     return 0;
@@ -365,7 +373,7 @@ check_gpu_multiply(void *blas, void *object, const void *alpha, const void *a, v
 /* ---- Together */
 
 /* An open GPU of the vendor, nothing of it used yet. */
-static struct gpu
+static inline struct gpu
 check_gpu_open(enum gpu_vendor vendor)
 {
     const struct gpu_api api = {.error_text = check_gpu_error_text,
@@ -392,21 +400,25 @@ check_gpu_open(enum gpu_vendor vendor)
                                 .preference_set = check_gpu_preference_set,
                                 .choose = check_gpu_choose,
                                 .multiply = check_gpu_multiply};
+    size_t (*version)(void) = check_gpu_blas_version;
     struct gpu gpu = {.libraries = {.vendor = vendor, .api = api},
+                      .name = "a test's GPU",
+                      .library = "this process",
                       .numbers = gpu_numbers(vendor),
                       .options = gpu_options_new()};
     for (int i = 0; i < GPU_LIBRARY_COUNT; i++)
         gpu.libraries.handles[i] = &check_gpu_vendor;
     gpu.modules[DTYPE_FP32] = &check_gpu_vendor;
+    memcpy(&gpu.libraries.api.blas_version, &version, sizeof version);
     check_gpu_vendor = vendor;
-    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, NULL};
+    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, NULL, false};
     check_gpu_live = check_gpu_launches = 0;
     check_gpu_block.stacks = malloc((size_t)CHECK_GPU_THREADS * CHECK_GPU_STACK_BYTES);
     return gpu;
 }
 
 /* What gpu_close gives back of what is there. */
-static void
+static inline void
 check_gpu_close(struct gpu *gpu)
 {
     if (gpu->workspace)

@@ -3,7 +3,7 @@
  *      training_forward, training_backward, training_optimizer
  *                              │
  *                       training_device ── training_device_cpu.c   this process's core
- *                                       └─ training_gpu.c          a GPU behind its vendor's libraries
+ *                                       └─ training_gpu.c          a GPU by its libraries
  *
  * Every call begins with the machine. Pointers to reals and indices are the machine's; those to
  * sizes, counts of rows and shapes are the host's. A machine works in the order of the calls, and

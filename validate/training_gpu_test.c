@@ -7,8 +7,10 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/json.h"
 #include "validate/check_gpu.h"
 #include "validate/training.h"
+#include "validate/training_measure.h"
 #include "validate/training_optimizer.h"
 
 Suite *training_gpu_suite(void);
@@ -105,7 +107,7 @@ START_TEST(gradients_are_the_cpus)
 }
 END_TEST
 
-/* AdamW's first step is the gradient's sign: where a gradient is nearly nothing, it may be either. */
+/* AdamW's first step is the gradient's sign: of a gradient of nearly nothing it may be either. */
 START_TEST(steps_move_the_weights_as_the_cpus)
 {
     open_gpu(GPU_CUDA);
@@ -114,7 +116,7 @@ START_TEST(steps_move_the_weights_as_the_cpus)
     struct training *here = training_new(&SMALL, &ALONE, training_device_cpu(arena), 1, arena);
     struct training_optimizer of_there = training_optimizer_new(there);
     struct training_optimizer of_here = training_optimizer_new(here);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         there->number = here->number = i;
         training_run_passes(there);
         training_run_passes(here);
@@ -217,17 +219,78 @@ START_TEST(what_has_no_code_is_refused)
 }
 END_TEST
 
+/* A step that measure --step runs, through its whole way: checked, timed, told. */
+static bool
+measure(struct text *out, struct error_list *errors)
+{
+    static const char *const settings[] = {"model.layers=1",
+                                           "model.hidden=32",
+                                           "model.vocab=64",
+                                           "model.expert_ffn=32",
+                                           "model.head_dim=8",
+                                           "plan.sequence_tokens=16",
+                                           "plan.microbatch_sequences=2"};
+    const struct training_question question = {"configs/runs/host-moe.json", settings,
+                                               sizeof settings / sizeof *settings};
+    struct training_effort effort = training_effort_new();
+    effort.warmups = 1;
+    effort.steps_min = effort.steps_max = 3;
+    return training_measure(&question, &effort, &ALONE, &gpu, out, errors);
+}
+
+START_TEST(the_answer_is_checked_and_adds_up)
+{
+    struct error_list errors = {0};
+    open_gpu(GPU_CUDA);
+    struct text out = text_new(arena);
+    ck_assert_msg(measure(&out, &errors), "%s", errors.items[0].what);
+    const struct json *row = json_read_text(arena, "row", 1, out.bytes, out.length, &errors);
+    const struct json *kernels = json_member(row, "measured_kernels");
+    double sum_s = 0;
+    for (size_t i = 0; i < json_count(kernels); i++)
+        sum_s += json_as_real(json_member(json_value_at(kernels, i), "seconds_s"));
+    CHECK_NEAR(sum_s, json_as_real(json_member(row, "measured_quiet_s")), 1e-9);
+    ck_assert_uint_eq(json_count(json_member(row, "measured_losses")), 4);
+    ck_assert_double_lt(json_as_real(json_member(row, "measured_error_fraction")), 1e-5);
+    ck_assert_str_eq(json_as_string(json_member(row, "measured_device")), "a test's GPU");
+    ck_assert_str_eq(json_as_string(json_member(row, "measured_library")),
+                     "this process, cuBLASLt 130200");
+    close_gpu();
+}
+END_TEST
+
+START_TEST(wrong_results_are_not_timed)
+{
+    struct error_list errors = {0}, later = {0};
+    open_gpu(GPU_CUDA);
+    struct text out = text_new(arena);
+    check_gpu_faults.is_wrong = true;
+    ck_assert(!measure(&out, &errors));
+    ck_assert_uint_eq(out.length, 0);
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "from a core's"));
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "not timed"));
+    check_gpu_faults.is_wrong = false;
+    check_gpu_faults.launch = 50;
+    ck_assert(!measure(&out, &later));
+    ck_assert_str_eq(later.items[0].what, "a launch: an illegal memory access (700)");
+    close_gpu();
+}
+END_TEST
+
 Suite *
 training_gpu_suite(void)
 {
     Suite *suite = suite_create("training_gpu");
     TCase *tests = tcase_create("gpu");
+    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, gradients_are_the_cpus, 0, GPU_VENDOR_COUNT);
     tcase_add_test(tests, steps_move_the_weights_as_the_cpus);
     tcase_add_test(tests, marks_time_each_kernel);
     tcase_add_test(tests, faults_are_told_once);
     tcase_add_test(tests, a_missing_kernel_is_named);
     tcase_add_test(tests, what_has_no_code_is_refused);
+    tcase_add_test(tests, the_answer_is_checked_and_adds_up);
+    tcase_add_test(tests, wrong_results_are_not_timed);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -19,7 +19,8 @@ struct training_effort {
 struct training_effort training_effort_new(void);
 
 /* All processes of the world, which must be as many as the run has ranks, run the steps, or one
- * process on its GPU, where that is not NULL; the answer of rank 0 is a line of JSON as sim/cli/measured_steps.h reads it:
+ * process on its GPU, where that is not NULL; the answer of rank 0 is a line of JSON as
+ * sim/cli/measured_steps.h reads it:
  *
  *   run, settings                    the question
  *   measured_s, measured_repeats_s   the median of the steps, and each: of the slowest process

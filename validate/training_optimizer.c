@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-/* As small models are trained: rate of AdamW and its decay. */
-static const float ADAMW_RATE = 3e-3F, ADAMW_DECAY = 0.01F;
+/* As small models are trained: rate of AdamW and its decay, up to so many channels; of wider ones
+ * the rate falls as one over the width (Yang et al., arXiv 2203.03466, table 8). */
+static const float ADAMW_RATE = 3e-3F, ADAMW_DECAY = 0.01F, RATE_WIDTH = 256;
 
 /* Muon's (K. Jordan et al., 2024): momentum; and, so that its updates are as large as AdamW's, 0.2
  * sqrt of the longer side times what is orthogonal (Moonlight, arXiv 2502.16982, equation 4). */
@@ -32,12 +33,18 @@ training_optimizer_new(const struct training *step)
     return optimizer;
 }
 
+static float
+rate_of(const struct training *step)
+{
+    return ADAMW_RATE * fminf(1, RATE_WIDTH / (float)step->shape.hidden);
+}
+
 /* Elements from begin on. */
 static void
 run_adamw(struct training_optimizer *optimizer, struct training *step, int64_t begin,
           int64_t count)
 {
-    const struct cpu_adamw adamw = {ADAMW_RATE, ADAMW_DECAY,
+    const struct cpu_adamw adamw = {rate_of(step), ADAMW_DECAY,
                                     1 - powf(CPU_ADAMW_BETA1, (float)optimizer->steps),
                                     1 - powf(CPU_ADAMW_BETA2, (float)optimizer->steps)};
     const union cpu_array operands[] = {{.reals = step->gradients.all + begin},
@@ -75,12 +82,12 @@ run_matrix(struct training_optimizer *optimizer, struct training *step,
     const union cpu_array operands[] = {
         {.reals = optimizer->second + at}, room[0], room[2], room[3], room[1]};
     int64_t longer = shape.m > shape.n ? shape.m : shape.n;
-    float rate = ADAMW_RATE * MATCHED_RATIO * sqrtf((float)longer);
+    float rate = rate_of(step), matched_rate = rate * MATCHED_RATIO * sqrtf((float)longer);
     const union cpu_array updated[] = {room[0], {.reals = step->weights.all + at}};
     training_times_begin(&step->times);
     device->newton_schulz(device->machine, &shape, operands);
     training_times_end(&step->times, "newton_schulz");
-    device->muon_update(device->machine, shape.m * shape.n, rate, ADAMW_RATE * ADAMW_DECAY,
+    device->muon_update(device->machine, shape.m * shape.n, matched_rate, rate * ADAMW_DECAY,
                         updated);
     training_times_end(&step->times, "muon_update");
 }

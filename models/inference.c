@@ -230,11 +230,12 @@ find_memory(const struct question *question, struct inference *out)
     struct shard shard = shard_of_tokens(question);
     const struct shard_tensors *tensors = shard_tensors(&shard, question->arena);
     const struct software *software = question->inputs->workload.software;
+    const struct tensor_list lists[] = {tensors->dense, tensors->experts, tensors->frozen_dense,
+                                        tensors->frozen_experts};
     double elements = 0;
-    for (int64_t i = 0; i < tensors->dense.count; i++)
-        elements += (double)tensor_elements(&tensors->dense.items[i]);
-    for (int64_t i = 0; i < tensors->experts.count; i++)
-        elements += (double)tensor_elements(&tensors->experts.items[i]);
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (int64_t i = 0; i < lists[list].count; i++)
+            elements += (double)tensor_elements(&lists[list].items[i]);
     out->weight_bytes = dtype_bytes(shard.workload.plan->compute_dtype) * elements;
     out->cache_bytes = cache_bytes(question);
     out->peak_bytes =

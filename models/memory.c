@@ -185,6 +185,12 @@ count_elements(const struct tensor_list *tensors)
     return sum;
 }
 
+/* Of models whose weights are frozen: those of one of the two lists, beside what is trained. */
+struct weights {
+    const struct tensor_list *trained, *frozen;
+    int64_t ranks; /* that share them */
+};
+
 /* The largest layer, or what stands outside of the layers: what ZeRO-3 gathers at once. */
 static double
 largest_unit(const struct tensor_list *tensors)
@@ -199,22 +205,34 @@ largest_unit(const struct tensor_list *tensors)
     return largest;
 }
 
+/* Elements of a list that stay with a rank where so many ranks share it, and `units` of its largest
+ * units are whole at once. */
+static double
+shared_elements(const struct tensor_list *tensors, int64_t ranks, int units)
+{
+    double elements = count_elements(tensors);
+    double unit = fmin(largest_unit(tensors), elements);
+    return fmin(elements, elements / (double)ranks + units * unit);
+}
+
 static void
-add_weights(const struct ledger *ledger, const struct tensor_list *tensors, int64_t ranks,
-            struct memory *memory)
+add_weights(const struct ledger *ledger, const struct weights *weights, struct memory *memory)
 {
     const struct plan *plan = ledger->shard.workload.plan;
-    double elements = count_elements(tensors), share = elements / (double)ranks;
     double weight_bytes = dtype_bytes(plan->compute_dtype);
     double gradient_bytes = dtype_bytes(plan->gradient_dtype);
-    double unit = fmin(largest_unit(tensors), elements);
     int gathered = plan->overlaps_parameter_gather ? 2 : 1;
-    struct share_needs needs = needs_of(ledger, tensors, ranks);
-    memory->weights +=
-        weight_bytes *
-        (plan->zero_stage < 3 ? elements : fmin(elements, share + gathered * unit));
+    struct share_needs needs = needs_of(ledger, weights->trained, weights->ranks);
+    const struct tensor_list *lists[] = {weights->trained, weights->frozen};
+    for (int i = 0; i < 2; i++)
+        memory->weights +=
+            weight_bytes * (plan->zero_stage < 3
+                                ? count_elements(lists[i])
+                                : shared_elements(lists[i], weights->ranks, gathered));
     memory->gradients +=
-        gradient_bytes * (plan->zero_stage < 2 ? elements : fmin(elements, share + unit));
+        gradient_bytes * (plan->zero_stage < 2
+                              ? count_elements(weights->trained)
+                              : shared_elements(weights->trained, weights->ranks, 1));
     memory->optimizer += needs.state;
     memory->communication += needs.pieces;
     memory->workspace = larger(memory->workspace, needs.workspace);
@@ -321,8 +339,11 @@ memory_of_stage(const struct ledger *ledger)
                             .capacity = ledger->inputs->cluster->device->hbm_bytes,
                             .stage = ledger->stage,
                             .communication = all_to_all_bytes(ledger) + transfer_bytes(ledger)};
-    add_weights(ledger, &tensors.dense, placement->shard, &memory);
-    add_weights(ledger, &tensors.experts, placement->expert_shard, &memory);
+    struct weights dense = {&tensors.dense, &tensors.frozen_dense, placement->shard};
+    struct weights experts = {&tensors.experts, &tensors.frozen_experts,
+                              placement->expert_shard};
+    add_weights(ledger, &dense, &memory);
+    add_weights(ledger, &experts, &memory);
     add_activations(ledger, &memory);
     memory.workspace = larger(memory.workspace, transient_bytes(ledger));
     double allocated = memory.weights + memory.gradients + memory.optimizer +

@@ -191,8 +191,8 @@ build_gradient_join(struct operator_builder *builder, double bytes_per_token)
  * dtype; what is counted here is the traffic beyond that. Accumulated in place by that kernel: it
  * reads the sum and writes it instead of the bare gradient. As a kernel of its own: it reads the
  * gradient again, and the sum, and writes the sum. */
-void
-build_accumulation(struct operator_builder *builder, const char *name, double parameters)
+static void
+add_accumulation(struct operator_builder *builder, const char *name, double parameters)
 {
     const struct workload *workload = builder->workload;
     double sum = dtype_bytes(workload->plan->gradient_dtype), bare = builder->element_bytes;
@@ -208,6 +208,20 @@ build_accumulation(struct operator_builder *builder, const char *name, double pa
     builder->spent_on = spent_on;
 }
 
+/* The model's own weights have no gradient where adapters are trained. */
+static bool
+is_frozen(const struct operator_builder *builder)
+{
+    return builder->workload->plan->adapters != NULL;
+}
+
+void
+build_accumulation(struct operator_builder *builder, const char *name, double parameters)
+{
+    if (!is_frozen(builder))
+        add_accumulation(builder, name, parameters);
+}
+
 static struct kernel
 gemm(const struct operator_builder *builder, struct gemm sizes)
 {
@@ -221,6 +235,8 @@ add_bias_gradient(struct operator_builder *builder, const struct linear *linear,
                   double copies)
 {
     double out = (double)linear->out;
+    if (is_frozen(builder))
+        return;
     build_backward_stream(builder,
                           &(struct stream){joined(builder, linear->name, "bias_gradient"),
                                            "sum", builder->element_bytes * rows * out,
@@ -228,8 +244,10 @@ add_bias_gradient(struct operator_builder *builder, const struct linear *linear,
     build_accumulation(builder, joined(builder, linear->name, "bias"), copies * out);
 }
 
-void
-build_linear(struct operator_builder *builder, const struct linear *linear)
+/* Forward and the gradient of the input; that of the weight, for which the input is kept, where the
+ * weight is trained. */
+static void
+add_product(struct operator_builder *builder, const struct linear *linear, bool is_trained)
 {
     int64_t tokens = builder->tokens, out = linear->out, in = linear->in;
     const char *name = linear->name;
@@ -239,12 +257,58 @@ build_linear(struct operator_builder *builder, const struct linear *linear)
     build_operator(builder);
     add_forward(builder, name, &forward);
     add_backward(builder, joined(builder, name, "input_gradient"), &input);
+    if (!is_trained)
+        return;
     add_backward(builder, joined(builder, name, "weight_gradient"), &weight);
-    build_accumulation(builder, name, (double)out * (double)in);
-    if (linear->has_bias)
-        add_bias_gradient(builder, linear, (double)tokens, 1);
+    add_accumulation(builder, name, (double)out * (double)in);
     if (linear->input == KEPT_HERE)
         build_saved(builder, builder->element_bytes * (double)in);
+}
+
+/* One of the two thin products. */
+static void
+add_thin(struct operator_builder *builder, const struct linear *linear)
+{
+    add_product(builder, linear, true);
+    last(builder)->is_adapter = true;
+}
+
+/* Behind the frozen product, so that backward comes to the thin ones first: what they give is
+ * scaled and added to its output, their input's gradient to that of its input (PyTorch's dropout
+ * keeps a mask of a byte an element: ATen/native/cuda/Dropout.cu). */
+static void
+add_adapter(struct operator_builder *builder, const struct linear *linear)
+{
+    const struct adapters *adapters = builder->workload->plan->adapters;
+    double in = builder->element_bytes * (double)linear->in, mask = (double)linear->in;
+    double all = build_bytes(builder, (double)linear->out);
+    bool has_dropout = adapters->dropout_fraction > 0;
+    build_gradient_sum(builder, 2, in);
+    if (has_dropout)
+        build_pass(builder, &(struct pass){joined(builder, linear->name, "adapter_dropout"), in,
+                                           in + mask, in + mask, in, mask});
+    add_thin(builder,
+             &(struct linear){joined(builder, linear->name, "adapter_in"), adapters->rank,
+                              linear->in, has_dropout ? KEPT_HERE : linear->input, false});
+    add_thin(builder, &(struct linear){joined(builder, linear->name, "adapter_out"),
+                                       linear->out, adapters->rank, KEPT_HERE, false});
+    build_operator(builder);
+    struct stream scale = {joined(builder, linear->name, "adapter_scale"), "mul", all, all};
+    build_forward_stream(builder, &scale);
+    build_forward_stream(builder, &(struct stream){joined(builder, linear->name, "adapter_add"),
+                                                   "add", 2 * all, all});
+    build_backward_stream(builder, &scale);
+}
+
+void
+build_linear(struct operator_builder *builder, const struct linear *linear)
+{
+    const struct adapters *adapters = builder->workload->plan->adapters;
+    add_product(builder, linear, adapters == NULL);
+    if (linear->has_bias)
+        add_bias_gradient(builder, linear, (double)builder->tokens, 1);
+    if (adapters && adapters_has(adapters, adapters_module_of(linear->name)))
+        add_adapter(builder, linear);
 }
 
 /* The weight gradient of expert i is (out, rows[i]) x (rows[i], in). In the vocabulary a
@@ -291,11 +355,12 @@ build_grouped_linear(struct operator_builder *builder, const struct expert_loads
     kernel.grouped_gemm.n = in;
     kernel.grouped_gemm.k = out;
     add_backward(builder, joined(builder, linear->name, "input_gradient"), &kernel);
-    add_backward(builder, joined(builder, linear->name, "weight_gradient"), &weight);
+    if (!is_frozen(builder))
+        add_backward(builder, joined(builder, linear->name, "weight_gradient"), &weight);
     build_accumulation(builder, linear->name, experts * (double)out * (double)in);
     if (linear->has_bias)
         add_grouped_bias(builder, linear, rows, experts);
-    if (linear->input == KEPT_HERE)
+    if (linear->input == KEPT_HERE && !is_frozen(builder))
         last(builder)->saved_bytes += builder->element_bytes * (double)in * rows;
 }
 
@@ -333,7 +398,7 @@ build_norm(struct operator_builder *builder, const char *name, int64_t width)
     double both = 2 * build_bytes(builder, (double)width);
     build_kernel(builder, name, norm, true);
     build_saved(builder, builder->element_bytes * (double)width);
-    if (builder->workload->software->fuses_gradient_accumulation)
+    if (builder->workload->software->fuses_gradient_accumulation || is_frozen(builder))
         return;
     build_backward_stream(builder, &(struct stream){joined(builder, name, "weight_gradient"),
                                                     "norm_weight_gradient", both, 0});

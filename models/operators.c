@@ -20,6 +20,8 @@ build_embedding(struct operator_builder *builder)
     builder->spent_on = CLASS_EMBEDDING;
     build_operator(builder);
     build_forward_kernel(builder, "embedding", rows);
+    if (builder->workload->plan->adapters)
+        return; /* neither trained nor on the way to anything that is */
     if (!is_fused)
         build_backward_stream(builder, &(struct stream){"embedding.zero", "fill", 0,
                                                         builder->element_bytes * parameters});
@@ -173,6 +175,33 @@ operators_of(const struct workload *workload, enum block block, struct arena *ar
         break;
     }
     return operator_builder_list(&builder);
+}
+
+static int64_t
+adapter_parameters(const struct operator_list *list)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < list->count; i++) {
+        const struct gemm *gemm = &list->items[i].forward[0].kernel.gemm;
+        sum += list->items[i].is_adapter ? gemm->n * gemm->k : 0;
+    }
+    return sum;
+}
+
+int64_t
+operators_adapter_parameters(const struct workload *workload, struct arena *arena)
+{
+    const struct arch *arch = workload->arch;
+    int64_t of_block[BLOCK_COUNT];
+    for (int block = 0; block < BLOCK_COUNT; block++) {
+        struct operator_list list = operators_of(workload, (enum block)block, arena);
+        of_block[block] = adapter_parameters(&list);
+    }
+    int64_t sum = of_block[BLOCK_HEAD];
+    for (int64_t layer = 0; layer < arch->layers; layer++)
+        sum += of_block[operators_attention_block(arch, layer)] +
+               of_block[operators_feed_forward_block(arch, layer)];
+    return sum;
 }
 
 double

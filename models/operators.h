@@ -42,6 +42,7 @@ struct model_operator {
     int forward_count, backward_count;
     double saved_bytes;     /* activations kept from forward until backward */
     double remade_bytes;    /* attention's: of those, what it can make anew from the others */
+    bool is_adapter;        /* a product whose weight (n, k) is trained while others are not */
     double transient_bytes; /* taken beside them only while one of its passes runs */
 };
 
@@ -60,6 +61,9 @@ struct workload {
 /* Empty for a block that the model has no layer of. */
 struct operator_list operators_of(const struct workload *workload, enum block block,
                                   struct arena *arena);
+
+/* Weights of all adapters, each once, however they are split. */
+int64_t operators_adapter_parameters(const struct workload *workload, struct arena *arena);
 
 /* Bytes of a block's input for one microbatch: what full recomputation keeps. */
 double operators_input_bytes(const struct workload *workload);

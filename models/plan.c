@@ -84,6 +84,8 @@ static const struct json_field FIELDS[] = {
     {"newton_schulz_steps", JSON_FIELD_INTEGER, offsetof(struct plan, newton_schulz_steps),
      JSON_OPTIONAL, 1, 100, NULL},
     PLAN_FLAG(is_newton_schulz_symmetric, JSON_OPTIONAL),
+    {"adapters", JSON_FIELD_VALUE, offsetof(struct plan, adapters_object),
+     JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
     {"routing", JSON_FIELD_VALUE, offsetof(struct plan, routing_object),
      JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
 };
@@ -246,6 +248,10 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
     if (plan->routing_object) {
         plan->routing = routing_read(plan->routing_object, arena, errors);
         is_right = plan->routing && is_right;
+    }
+    if (plan->adapters_object) {
+        plan->adapters = adapters_read(plan->adapters_object, arena, errors);
+        is_right = plan->adapters && is_right;
     }
     if (plan->expert_tensor == 0)
         plan->expert_tensor = plan->tensor;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "hw/cluster.h"
+#include "models/adapters.h"
 #include "models/arch.h"
 #include "models/routing.h"
 
@@ -102,6 +103,9 @@ struct plan {
     bool clips_gradients; /* to a norm over all ranks, before the optimizer */
     int64_t newton_schulz_steps;
     bool is_newton_schulz_symmetric; /* the two symmetric products as triangles */
+
+    const struct json *adapters_object; /* "adapters" as it stands in the file */
+    const struct adapters *adapters;    /* whose weights alone are trained; NULL: all are */
 
     const struct json *routing_object; /* "routing" as it stands in the file */
     const struct routing *routing;     /* of tokens to experts; NULL: evenly */

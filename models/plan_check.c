@@ -405,6 +405,9 @@ check_model(const struct check *check)
                          "%lld sequences of %lld tokens are more than %d tokens a microbatch",
                          (long long)plan->microbatch_sequences,
                          (long long)plan->sequence_tokens, MICROBATCH_TOKENS_MAX);
+    if (plan->adapters &&
+        !adapters_check(plan->adapters, plan->adapters_object, arch, check->errors))
+        return false;
     if (plan->routing)
         return routing_check(plan->routing, plan->routing_object, arch->experts, check->errors);
     return true;

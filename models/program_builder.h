@@ -34,7 +34,8 @@ struct buckets {
     enum peers all, shard,
         replicas;        /* with the same weights; of those, see models/placement.h */
     int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last units */
-    int64_t *parameters; /* of each bucket */
+    int64_t *parameters; /* of each bucket, trained */
+    int64_t *frozen;     /* of each: what else ZeRO-3 gathers with them */
     double padding; /* what collectives carry for each parameter: more than 1 where the ranks'
                        shares are unequal and padded to the largest */
     int64_t *units_open; /* of each bucket: units whose gradients are not there yet */

@@ -46,35 +46,47 @@ padding_of(const struct program_builder *builder, const struct tensor_list *tens
 }
 
 /* FSDP gathers unit by unit; the others fill buckets as backward finishes units. */
+static int64_t *
+unit_sizes(const struct program_builder *builder, const struct tensor_list *tensors)
+{
+    /* A stage may hold no unit at all, yet has its first bucket. */
+    size_t units = (size_t)(builder->units > 0 ? builder->units : 1);
+    int64_t *sizes = arena_alloc(builder->pricing.arena, units, sizeof *sizes);
+    for (int64_t i = 0; i < tensors->count; i++)
+        sizes[unit_of(builder, &tensors->items[i])] += tensor_elements(&tensors->items[i]);
+    return sizes;
+}
+
 static struct buckets
 make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
-             enum peers peers)
+             const struct tensor_list *frozen, enum peers peers)
 {
     struct arena *arena = builder->pricing.arena;
     const struct plan *plan = builder->shard.workload.plan;
-    /* A stage may hold no unit at all, yet has its first bucket. */
     size_t units = (size_t)(builder->units > 0 ? builder->units : 1);
     bool is_dense = peers == PEERS_DATA;
-    int64_t *sizes = arena_alloc(arena, units, sizeof *sizes);
-    for (int64_t i = 0; i < tensors->count; i++)
-        sizes[unit_of(builder, &tensors->items[i])] += tensor_elements(&tensors->items[i]);
+    const int64_t *sizes = unit_sizes(builder, tensors);
+    const int64_t *frozen_sizes = unit_sizes(builder, frozen);
     struct buckets buckets = {.all = peers,
                               .shard = is_dense ? PEERS_SHARD : PEERS_EXPERT_SHARD,
                               .replicas = is_dense ? PEERS_REPLICAS : PEERS_EXPERT_REPLICAS,
                               .padding = padding_of(builder, tensors, peers),
                               .of_unit = arena_alloc(arena, units, sizeof *sizes),
                               .parameters = arena_alloc(arena, units, sizeof *sizes),
+                              .frozen = arena_alloc(arena, units, sizeof *sizes),
                               .units_open = arena_alloc(arena, units, sizeof *sizes),
                               .gathered = arena_alloc(arena, units, sizeof(int32_t)),
                               .count = 1};
     int64_t room = plan->zero_stage == 3 ? 1 : plan->bucket_parameters;
     for (int64_t unit = builder->units - 1; unit >= 0; unit--) {
         int64_t *open = &buckets.parameters[buckets.count - 1];
+        int64_t *open_frozen = &buckets.frozen[buckets.count - 1];
         buckets.gathered[unit] = STEP_NONE;
         buckets.of_unit[unit] = buckets.count - 1;
         buckets.units_open[buckets.count - 1]++;
         *open += sizes[unit];
-        if (*open >= room && unit > 0)
+        *open_frozen += plan->zero_stage == 3 ? frozen_sizes[unit] : 0;
+        if (*open + *open_frozen >= room && unit > 0)
             buckets.count++;
     }
     return buckets;
@@ -84,9 +96,10 @@ void
 program_make_buckets(struct program_builder *builder)
 {
     struct shard_tensors tensors = builder->tensors[builder->kind->stage];
-    builder->buckets[BUCKETS_DENSE] = make_buckets(builder, &tensors.dense, PEERS_DATA);
+    builder->buckets[BUCKETS_DENSE] =
+        make_buckets(builder, &tensors.dense, &tensors.frozen_dense, PEERS_DATA);
     builder->buckets[BUCKETS_EXPERTS] =
-        make_buckets(builder, &tensors.experts, PEERS_EXPERT_DATA);
+        make_buckets(builder, &tensors.experts, &tensors.frozen_experts, PEERS_EXPERT_DATA);
 }
 
 /* A collective over ranks that hold so many elements together; STEP_NONE where there are none or
@@ -123,7 +136,7 @@ static int32_t
 append_gather(struct program_builder *builder, const struct buckets *buckets, int64_t bucket)
 {
     return append_bucket(builder, COLLECTIVE_ALL_GATHER, buckets->shard,
-                         bucket_elements(buckets, bucket));
+                         bucket_elements(buckets, bucket) + (double)buckets->frozen[bucket]);
 }
 
 /* To every rank, or to the shards; replicas of a shard then add theirs up (hybrid sharding, arXiv
@@ -286,7 +299,7 @@ append_embedding_reduction(struct program_builder *builder)
     const struct shard *shard = &builder->shard;
     const struct plan *plan = shard->workload.plan;
     int64_t stage = builder->kind->stage, last = shard->placement.pipeline - 1;
-    bool is_apart = shard->workload.arch->is_embedding_tied && last > 0 &&
+    bool is_apart = shard->workload.arch->is_embedding_tied && last > 0 && !plan->adapters &&
                     plan->schedule != SCHEDULE_ZB_V && plan->schedule != SCHEDULE_DUALPIPE;
     if (!is_apart || (stage != 0 && stage != last))
         return;

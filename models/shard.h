@@ -77,9 +77,11 @@ double shard_saved_bytes(const struct shard_block *block);
 double shard_stream_bytes(const struct shard *shard);
 
 /* The weights of one rank: those that are alike on all its data ranks, and the experts, alike on
- * its expert-data ranks. Where both are the same ranks all stands in `dense`. */
+ * its expert-data ranks. Where both are the same ranks all stands in `dense`. Where adapters are
+ * trained these are the adapters', and the model's own stand apart. */
 struct shard_tensors {
     struct tensor_list dense, experts;
+    struct tensor_list frozen_dense, frozen_experts;
 };
 
 /* Of every stage: its chunks, the embedding in front of the first layer, the head behind the last.

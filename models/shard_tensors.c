@@ -84,16 +84,94 @@ take_held(const struct holding *holding, const struct tensor_list *dense,
     return (struct shard_tensors){.dense = out[0], .experts = out[1]};
 }
 
+/* Adapters of each block, sized as a tensor rank has them. */
+struct adapter_lists {
+    struct operator_list of[BLOCK_COUNT];
+};
+
+static struct adapter_lists
+adapter_lists_of(const struct shard *shard, struct arena *arena)
+{
+    struct workload whole = shard->workload;
+    struct adapter_lists lists;
+    whole.arch = shard_arch(shard, TOKENS_WHOLE, arena);
+    for (int block = 0; block < BLOCK_COUNT; block++)
+        lists.of[block] = operators_of(&whole, (enum block)block, arena);
+    return lists;
+}
+
+/* What is trained of a block: the weight of each thin product is its (n, k). Adds to `out` where
+ * there is one, else only counts. */
+static int64_t
+take_adapters(const struct operator_list *list, int64_t layer, struct tensor *out)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < list->count; i++) {
+        const struct model_operator *item = &list->items[i];
+        const struct gemm *gemm = &item->forward[0].kernel.gemm;
+        if (!item->is_adapter)
+            continue;
+        if (out)
+            out[count] = (struct tensor){
+                .name = item->forward[0].name,
+                .part = item->spent_on == CLASS_EXPERT ? PART_DENSE_FFN : PART_ATTENTION,
+                .rows = gemm->n,
+                .columns = gemm->k,
+                .copies = 1,
+                .layer = layer,
+                .is_matrix = true};
+        count++;
+    }
+    return count;
+}
+
+/* Of a stage, layer by layer and then of what is predicted ahead. */
+static int64_t
+take_stage(const struct holding *holding, const struct adapter_lists *lists, struct tensor *out)
+{
+    const struct arch *arch = holding->shard->workload.arch;
+    int64_t count = 0;
+    for (int64_t layer = 0; layer < arch->layers; layer++) {
+        const enum block blocks[] = {operators_attention_block(arch, layer),
+                                     operators_feed_forward_block(arch, layer)};
+        for (int i = 0; i < 2 && holds_layer(holding, layer); i++)
+            count += take_adapters(&lists->of[blocks[i]], layer, out ? out + count : NULL);
+    }
+    if (holding->has_head)
+        count += take_adapters(&lists->of[BLOCK_HEAD], -1, out ? out + count : NULL);
+    return count;
+}
+
+/* The model's own weights step aside. */
+static void
+freeze(const struct holding *holding, const struct adapter_lists *lists, struct arena *arena,
+       struct shard_tensors *tensors)
+{
+    int64_t count = take_stage(holding, lists, NULL);
+    struct tensor *items = arena_alloc(arena, (size_t)count, sizeof *items);
+    take_stage(holding, lists, items);
+    tensors->frozen_dense = tensors->dense;
+    tensors->frozen_experts = tensors->experts;
+    tensors->dense = (struct tensor_list){items, count};
+    tensors->experts = (struct tensor_list){NULL, 0};
+}
+
 const struct shard_tensors *
 shard_tensors(const struct shard *shard, struct arena *arena)
 {
+    bool has_adapters = shard->workload.plan->adapters != NULL;
+    struct adapter_lists lists = {{{NULL, 0}}};
     int64_t stages = shard->placement.pipeline;
     struct tensor_list dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
     struct tensor_list routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
     struct shard_tensors *all = arena_alloc(arena, (size_t)stages, sizeof *all);
+    if (has_adapters)
+        lists = adapter_lists_of(shard, arena);
     for (int64_t stage = 0; stage < stages; stage++) {
         struct holding holding = holding_of(shard, stage, arena);
         all[stage] = take_held(&holding, &dense, &routed, arena);
+        if (has_adapters)
+            freeze(&holding, &lists, arena, &all[stage]);
     }
     return all;
 }

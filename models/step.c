@@ -344,6 +344,10 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
         return NULL;
     step->flop = arch_flop(workload->arch, workload->plan->sequence_tokens);
     step->parameters = tensors_count(workload->arch, run->inputs.tensors);
+    if (workload->plan->adapters) {
+        step->adapter_parameters = operators_adapter_parameters(workload, arena);
+        step->flop = adapters_flop(&step->flop, (double)step->adapter_parameters);
+    }
     step->lowered = lower_step(program, ranks, arena);
     step->trace = engine_run(step->lowered.graph, arena);
     count_all(step);

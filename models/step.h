@@ -35,6 +35,7 @@ struct step {
     struct memory memory;
     struct token_flop flop; /* of one token */
     struct parameter_counts parameters;
+    int64_t adapter_parameters; /* that alone are trained, beside them; 0: no adapters */
 
     int64_t step_ps;
     int64_t class_ps[STEP_CLASS_COUNT];  /* of the representative rank; add up to step_ps */

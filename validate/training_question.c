@@ -100,6 +100,7 @@ check_plan(const struct run *run, const struct plan *plan, struct error_list *er
              layers % plan->pipeline == 0,
          "schedule 1f1b of even stages"},
         {plan->zero_stage == 0, "zero_stage 0"},
+        {plan->adapters == NULL, "no adapters"},
         {plan->recompute == RECOMPUTE_NONE && plan->recompute_classes == 0, "recompute none"},
         {!plan->overlaps_gradient_reduction && !plan->overlaps_tensor_exchange &&
              !plan->overlaps_expert_exchange && !plan->overlaps_pipeline_transfer,

@@ -124,8 +124,13 @@ write_flop(struct json_writer *writer, const struct step *step)
     json_write_real_at(writer, "forward", step->flop.forward);
     json_write_real_at(writer, "six_n_active", step->flop.six_n_active);
     json_write_string_at(writer, "convention",
-                         "matrix products, convolutions and causal attention, head included; "
-                         "backward twice forward");
+                         step->adapter_parameters > 0
+                             ? "matrix products, convolutions and causal attention, head "
+                               "included; backward twice forward, of frozen weights once"
+                             : "matrix products, convolutions and causal attention, head "
+                               "included; backward twice forward");
+    if (step->adapter_parameters > 0)
+        json_write_integer_at(writer, "adapter_parameters", step->adapter_parameters);
     json_write_end_object(writer);
 }
 

@@ -43,6 +43,10 @@ print_inputs(struct text *out, const struct step *step)
     text_format(out, ", ZeRO-%lld, %lld x %lld sequences of %lld tokens a GPU\n",
                 (long long)plan->zero_stage, (long long)plan_microbatches(plan, cluster),
                 (long long)plan->microbatch_sequences, (long long)plan->sequence_tokens);
+    if (plan->adapters)
+        text_format(out, "  adapters  %s parameters of rank %lld, trained alone\n",
+                    units_format_count((double)step->adapter_parameters).text,
+                    (long long)plan->adapters->rank);
     text_format(out, "  software  %s\n\n", inputs->workload.software->name);
 }
 
@@ -63,7 +67,8 @@ print_answer(struct text *out, const struct step *step)
                 units_format_flop(step->flop.train).text,
                 units_format_flop_per_s(step->model_flop_per_s_per_gpu).text,
                 units_format_fraction(step->mfu).text, dtype_name(dtype), device->name);
-    text_format(out, "             (products and causal attention, head included, x 3)\n");
+    text_format(out, "             (products and causal attention, head included, x 3%s)\n",
+                step->adapter_parameters > 0 ? ", of frozen weights x 2" : "");
     text_format(out,
                 "6 N active   %s a token: %s per GPU, %s (leaves out head and attention)\n\n",
                 units_format_flop(step->flop.six_n_active).text,

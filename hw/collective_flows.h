@@ -13,7 +13,16 @@
  *     rail tree, broadcast   T (d + 2 (k - 1)) / (2 k); d: rounds to the last node,
  *     rail tree, all-reduce      of hw/collective_trees.h; two nodes, all-reduce: T
  *     two levels, rail tree or chain; trees
- *                            phases in sequence, of which the middle one runs in k pieces */
+ *                            phases in sequence, of which the middle one runs in k pieces
+ *
+ * With hops (models/collective_hops_test.c) the same holds, each phase's hops counted once, but for
+ * rings over links and NICs: a step of flows takes the slowest hop of the ring, the price counts each
+ * hop as what it is, as for a library whose senders run ahead. An all-to-all's flows begin at once;
+ * the price has a hop for each other node, and is that of one node after the other.
+ *
+ * Two have no equality by nature, but bounds: unequal parts between nodes, whose price is the
+ * busiest wire's time (hw/collective_matrix.h), and flows that draw their paths, whose price is a
+ * mean over all draws (hw/uplinks.h). */
 #ifndef HW_COLLECTIVE_FLOWS_H
 #define HW_COLLECTIVE_FLOWS_H
 

@@ -31,7 +31,8 @@ bool uplink_load_of(const struct fabric *fabric, int64_t gpus_per_node,
                     const struct rank_placement *placement, struct uplink_load *out);
 
 /* Seconds for the busiest link up or down, when each member's NIC sends for nic_s; in the mean over
- * all draws of the paths. */
+ * all draws of the paths: no single draw need take that, 24 of them take within a tenth of it in
+ * the mean (models/collective_flows_test.c). */
 double uplink_s(const struct fabric *fabric, const struct uplink_load *load,
                 enum uplink_pattern pattern, double nic_s);
 

@@ -27,17 +27,12 @@ ideal_wires_setup(struct ideal_wires *wires)
     ck_assert(wires->cluster != NULL);
 }
 
-/* When the last of them ends, by the algorithm that the collective names. */
+/* When the last flow of a list ends. */
 static inline double
-ideal_flows_by_seed_s(struct ideal_wires *wires, const struct collective *collective,
-                      uint64_t seed)
+ideal_list_s(struct ideal_wires *wires, const struct text *csv, uint64_t seed)
 {
-    struct text csv = text_new(wires->arena);
-    ck_assert_msg(
-        collective_flows_write(wires->cluster, collective, wires->pieces, &csv, &wires->errors),
-        "%s", wires->errors.items[0].what);
     const struct flow_list *list = flow_list_read(
-        "flows.csv", &csv, cluster_gpus(wires->cluster), wires->arena, &wires->errors);
+        "flows.csv", csv, cluster_gpus(wires->cluster), wires->arena, &wires->errors);
     ck_assert_msg(list != NULL, "%s: %s", wires->errors.items[0].where,
                   wires->errors.items[0].what);
     const struct flow_times *times =
@@ -52,6 +47,18 @@ ideal_flows_by_seed_s(struct ideal_wires *wires, const struct collective *collec
     for (size_t i = 0; i < list->count; i++)
         last_s = fmax(last_s, times->finish_s[i]);
     return last_s;
+}
+
+/* Of a collective, by the algorithm that it names. */
+static inline double
+ideal_flows_by_seed_s(struct ideal_wires *wires, const struct collective *collective,
+                      uint64_t seed)
+{
+    struct text csv = text_new(wires->arena);
+    ck_assert_msg(
+        collective_flows_write(wires->cluster, collective, wires->pieces, &csv, &wires->errors),
+        "%s", wires->errors.items[0].what);
+    return ideal_list_s(wires, &csv, seed);
 }
 
 static inline double

@@ -138,9 +138,9 @@ START_TEST(a_send_takes_the_wires_between_its_ends)
 }
 END_TEST
 
-/* 48e9 bytes from each rank to the next: a second over a link of the node, and as long over the link
- * and the NIC to the next node's first GPU, which is on another rail; along a rail 0.96 s. Of
- * two hops that a link takes 1 us and the network 10, the longest way takes 11. */
+/* 48e9 bytes from each rank to the next: a second over a link of the node, and as long over the
+ * link and the NIC to the next node's first GPU, which is on another rail; along a rail 0.96 s.
+ * Of two hops that a link takes 1 us and the network 10, the longest way takes 11. */
 START_TEST(a_ring_of_sends_takes_its_longest_way)
 {
     CHECK_NEAR(ideal_s(COLLECTIVE_SEND_RECV, 8, 1, 48e9), 1, 1e-15);

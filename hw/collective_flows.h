@@ -15,9 +15,9 @@
  *     two levels, rail tree or chain; trees
  *                            phases in sequence, of which the middle one runs in k pieces
  *
- * With hops (models/collective_hops_test.c) the same holds, each phase's hops counted once, but for
- * rings over links and NICs: a step of flows takes the slowest hop of the ring, the price counts each
- * hop as what it is, as for a library whose senders run ahead. An all-to-all's flows begin at once;
+ * With hops (models/collective_hops_test.c) the same holds, each phase's hops counted once, but
+ * for rings over links and NICs: a step of flows takes the slowest hop of the ring, the price
+ * counts each hop as what it is, as for a library whose senders run ahead. An all-to-all's flows begin at once;
  * the price has a hop for each other node, and is that of one node after the other.
  *
  * Two have no equality by nature, but bounds: unequal parts between nodes, whose price is the

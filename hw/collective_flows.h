@@ -17,8 +17,8 @@
  *
  * With hops (models/collective_hops_test.c) the same holds, each phase's hops counted once, but
  * for rings over links and NICs: a step of flows takes the slowest hop of the ring, the price
- * counts each hop as what it is, as for a library whose senders run ahead. An all-to-all's flows begin at once;
- * the price has a hop for each other node, and is that of one node after the other.
+ * counts each hop as what it is, as for a library whose senders run ahead. An all-to-all's flows
+ * begin at once; its price has a hop for each other node, as if one went after the other.
  *
  * Two have no equality by nature, but bounds: unequal parts between nodes, whose price is the
  * busiest wire's time (hw/collective_matrix.h), and flows that draw their paths, whose price is a

@@ -410,16 +410,19 @@ parse_real(const char *text, double least, double most, double *value)
 static int
 run_host(const struct options *options, struct arena *arena)
 {
-    struct host_steps_question host = {
-        .list_path = options_text(options, "steps"),
-        .cluster_path = options_text(options, "cluster"),
-        .device_path = options_text(options, "device"),
-        .measure_program = options_text(options, "measure"),
-        .budget_s = 2,
-        .order_least = -1,
-    };
+    struct host_steps_question host = {.list_path = options_text(options, "steps"),
+                                       .cluster_path = options_text(options, "cluster"),
+                                       .device_path = options_text(options, "device"),
+                                       .measure_program = options_text(options, "measure"),
+                                       .backend = options_text(options, "backend"),
+                                       .library_path = options_text(options, "library-path"),
+                                       .budget_s = 2,
+                                       .order_least = -1};
+    bool is_gpu = strcmp(host.backend, "cuda") == 0 || strcmp(host.backend, "hip") == 0;
+    if (*host.backend && strcmp(host.backend, "cpu") != 0 && !is_gpu)
+        return command_usage("validate", "--backend %s: wanted cpu, cuda or hip", host.backend);
     if (*host.list_path == '\0')
-        host.list_path = "validate/host_steps.jsonl";
+        host.list_path = is_gpu ? "validate/gpu_steps.jsonl" : "validate/host_steps.jsonl";
     if (!parse_real(options_text(options, "budget-s"), 0.01, 1e4, &host.budget_s))
         return command_usage("validate", "--budget-s %s: wanted seconds, 0.01 to 10000",
                              options_text(options, "budget-s"));
@@ -436,6 +439,9 @@ run(const struct options *options, struct arena *arena)
     if (!parse_growth(options_text(options, "growth"), &allowed_fraction))
         return command_usage("validate", "--growth %s: wanted points of error, such as 0.5%%",
                              options_text(options, "growth"));
+    if ((*options_text(options, "backend") || *options_text(options, "library-path")) &&
+        !options_flag(options, "host"))
+        return command_usage("validate", "--backend and --library-path are of --host");
     if (*options_text(options, "growth") && *options_text(options, "against") == '\0')
         return command_usage("validate", "--growth is of --against");
     if (*options_text(options, "suite") == '\0')
@@ -457,6 +463,8 @@ static const struct option_spec option_specs[] = {
     {"suite", 0, OPTION_TEXT, "FILE", "tables and limits from a file instead"},
     {"host", 0, OPTION_FLAG, NULL, "run training steps on this machine now, and predict them"},
     {"steps", 0, OPTION_TEXT, "LIST", "with --host: which, default validate/host_steps.jsonl"},
+    {"backend", 0, OPTION_TEXT, "NAME", "with --host: cpu, or cuda or hip for a GPU's steps"},
+    {"library-path", 0, OPTION_TEXT, "DIRS", "with --host: where GPU libraries lie besides"},
     {"budget-s", 0, OPTION_TEXT, "S",
      "with --host: seconds for each step's repeats, default 2"},
     {"order", 0, OPTION_TEXT, "TAU", "with --host: least rank correlation of the steps' times"},

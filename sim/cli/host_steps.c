@@ -169,10 +169,18 @@ take_real(const struct json *row, const char *key, double *value, struct error_l
 }
 
 static bool
-take_row(struct host_step *step, const struct json *row, struct error_list *errors)
+is_on_gpu(const struct host_steps_question *question)
 {
+    return *question->backend && strcmp(question->backend, "cpu") != 0;
+}
+
+static bool
+take_row(const struct host_steps_question *question, struct host_step *step,
+         const struct json *row, struct error_list *errors)
+{
+    const char *key = is_on_gpu(question) ? "measured_s" : "measured_quiet_s";
     step->measured = row;
-    return take_real(row, "measured_quiet_s", &step->quiet_s, errors) &&
+    return take_real(row, key, &step->quiet_s, errors) &&
            take_real(row, "measured_core_s", &step->core_s, errors) &&
            take_real(row, "measured_s", &step->wall_s, errors);
 }
@@ -193,7 +201,7 @@ take_answers(struct taking *taking, int64_t ranks, const struct text *answers)
                        : NULL;
         if (!row)
             return error_add(taking->errors, ERROR_INPUT, step->name, "was not measured");
-        if (!take_row(step, row, taking->errors))
+        if (!take_row(taking->question, step, row, taking->errors))
             return false;
         start += length + 1;
     }
@@ -208,9 +216,9 @@ measure_ranks(struct taking *taking, int64_t ranks, struct text *measured)
     struct measure_child child = {
         .program = taking->question->measure_program,
         .seconds = taking->question->budget_s,
-        .ranks = ranks > 1 ? (int)ranks : 0,
-        .backend = "",
-        .library_path = "",
+        .ranks = ranks > 1 && !is_on_gpu(taking->question) ? (int)ranks : 0,
+        .backend = taking->question->backend,
+        .library_path = taking->question->library_path,
         .log_path = arena_format(taking->arena, "%s.steps.log", taking->stem),
     };
     for (size_t i = 0; i < taking->steps->count; i++)
@@ -218,8 +226,8 @@ measure_ranks(struct taking *taking, int64_t ranks, struct text *measured)
             write_question(&taking->steps->items[i].asked, &list);
     if (list.length == 0)
         return true;
-    fprintf(stderr, "stepcast validate: training steps on %lld %s\n", (long long)ranks,
-            ranks == 1 ? "core" : "cores");
+    fprintf(stderr, "stepcast validate: training steps on %lld %s%s\n", (long long)ranks,
+            is_on_gpu(taking->question) ? "GPU" : "core", ranks == 1 ? "" : "s");
     if (!measure_child_run(&child, &list, &answers, taking->errors) ||
         !take_answers(taking, ranks, &answers))
         return false;

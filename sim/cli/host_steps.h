@@ -12,6 +12,8 @@ struct host_steps_question {
     const char *cluster_path;    /* of this machine; "": one core, as device_path has it */
     const char *device_path;     /* fitted by calibrate --host; "" with a cluster */
     const char *measure_program; /* "": the measure that lies beside stepcast */
+    const char *backend;         /* "cuda", "hip": on a GPU; "" or "cpu": on cores */
+    const char *library_path;    /* where GPU libraries lie besides the usual places, or "" */
     double budget_s;             /* for the steps of one line, about */
     double order_least;          /* Kendall's tau that the order must have */
 };
@@ -22,7 +24,9 @@ struct host_step {
     int64_t ranks;
     const struct step *predicted;
     const struct json *measured; /* as build/measure gave it */
-    double quiet_s, core_s, wall_s;
+    double
+        quiet_s; /* that the prediction is held to: on a GPU, that nobody shares, the wall's */
+    double core_s, wall_s;
 };
 
 struct host_steps {

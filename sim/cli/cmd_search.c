@@ -25,8 +25,9 @@ tell_best(const struct search *search, const struct search_plan *best)
 {
     struct arena *arena = arena_new_beside(search->arena);
     progress_hide(search->progress);
-    fprintf(stderr, "stepcast search: %zu plans simulated, best so far %s: %s\n",
-            search->simulated_count, units_format_s(best->row.values[SWEEP_STEP_S]).text,
+    fprintf(stderr, "stepcast search: %zu %s simulated, best so far %s: %s\n",
+            search->simulated_count, search->simulated_count == 1 ? "plan" : "plans",
+            units_format_s(best->row.values[SWEEP_STEP_S]).text,
             search_report_plan(search, best, arena));
     arena_free(arena);
 }
@@ -114,7 +115,8 @@ read_options(struct search *search, const struct options *options)
     if (*shard && search->objective == OBJECTIVE_MEMORY)
         return command_usage("search", "--shard goes by the step, not by memory");
     search->has_dots = command_draws(command_format(options));
-    search->has_front = options_flag(options, "pareto") || search->has_dots;
+    search->has_front = options_flag(options, "pareto") ||
+                        (search->has_dots && !*options_text(options, "nodes"));
     search->is_exhaustive = options_flag(options, "exhaustive");
     int code = EXIT_DONE;
     for (size_t i = 0; i < options_text_count(options, "over") && code == EXIT_DONE; i++)
@@ -123,11 +125,10 @@ read_options(struct search *search, const struct options *options)
 }
 
 static int
-draw(const struct search *search, const struct options *options)
+draw(const struct scatter_chart *chart, const struct options *options, struct arena *arena)
 {
-    struct canvas *canvas = canvas_new(search->arena, STYLE_FONTS);
-    const struct scatter_chart *chart = search_picture(search, search->arena);
-    struct text data = text_new(search->arena);
+    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+    struct text data = text_new(arena);
     scatter_chart_draw(chart, picture_page(options), canvas);
     scatter_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
@@ -139,7 +140,7 @@ report(const struct search *search, const struct options *options)
     struct text out = text_new(search->arena);
     enum output_format format = command_format(options);
     if (command_draws(format) && search->front_count > 0)
-        return draw(search, options);
+        return draw(search_picture(search, search->arena), options, search->arena);
     if (format == OUTPUT_JSON)
         search_report_json(search, &out);
     else if (format == OUTPUT_CSV)
@@ -210,15 +211,26 @@ static int
 report_nodes(const struct search_nodes *all, const struct options *options, struct arena *arena)
 {
     struct text out = text_new(arena);
+    enum output_format format = command_format(options);
+    const struct scatter_chart *chart =
+        command_draws(format) ? search_nodes_picture(all, arena) : NULL;
     size_t found = 0;
-    if (command_format(options) == OUTPUT_JSON)
+    if (chart)
+        return draw(chart, options, arena);
+    if (format == OUTPUT_JSON)
         search_nodes_json(all, &out);
+    else if (format == OUTPUT_CSV)
+        search_nodes_csv(all, &out);
     else
         search_nodes_text(all, &out);
     for (size_t i = 0; i < all->count; i++)
         found += all->reasons[i] ? 0 : all->searches[i].best_count;
-    int code = command_output(options, &out);
-    return code == EXIT_DONE && found == 0 ? EXIT_INFEASIBLE : code;
+    int code = command_draws(format) ? EXIT_DONE : command_output(options, &out);
+    bool is_part = all->slice.count > 0 && !command_draws(format);
+    if (code != EXIT_DONE || found > 0 || is_part)
+        return code;
+    fprintf(stderr, "stepcast search: no plan on any of these numbers of nodes\n");
+    return EXIT_INFEASIBLE;
 }
 
 /* The base with another number of nodes; NULL after noting why its own plan cannot be there. */
@@ -235,37 +247,43 @@ base_of_nodes(const struct run *base, int64_t nodes, const char **reason, struct
     return run;
 }
 
+/* One after the other, since what is whose turn depends on how many plans came before. */
+static int
+search_each(struct search_nodes *all, const char **reasons, const struct run *base,
+            const struct options *options, struct arena *arena)
+{
+    bool has_result = true;
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < all->count && code == EXIT_DONE; i++) {
+        struct search *search = &all->searches[i];
+        const struct run *own = base_of_nodes(base, all->nodes[i], &reasons[i], arena);
+        if (!own)
+            continue;
+        code = start(search, own, options, arena);
+        all->slice = code == EXIT_DONE ? search->slice : all->slice;
+        all->top = search->top;
+        search->slice = search_nodes_slice(all, i);
+        if (code == EXIT_DONE)
+            code = find(search, own, options, &has_result);
+    }
+    return code == EXIT_DONE && has_result ? report_nodes(all, options, arena) : code;
+}
+
 /* Of --nodes 16,32 or 16:128. */
 static int
 search_nodes(const struct run *base, const struct options *options, struct arena *arena)
 {
     const char *text = options_text(options, "nodes"), *fault = NULL;
     struct sweep nodes = {0};
-    enum output_format format = command_format(options);
-    bool has_result = true;
-    int code = EXIT_DONE;
     if (!sweep_parse(arena_format(arena, "nodes=%s", text), &nodes, arena, &fault))
         return command_usage("search", "--nodes is '%s': %s", text, fault);
-    if ((format != OUTPUT_TEXT && format != OUTPUT_JSON) || *options_text(options, "shard"))
-        return command_usage("search", "--nodes goes with text and JSON, without --shard");
-    struct search *searches = arena_alloc(arena, nodes.count, sizeof *searches);
     const char **reasons = arena_alloc(arena, nodes.count, sizeof *reasons);
-    for (size_t i = 0; i < nodes.count && code == EXIT_DONE; i++) {
-        const struct run *own = base_of_nodes(base, nodes.values[i], &reasons[i], arena);
-        if (!own)
-            continue;
-        code = start(&searches[i], own, options, arena);
-        if (code == EXIT_DONE)
-            code = find(&searches[i], own, options, &has_result);
-    }
-    if (code != EXIT_DONE || !has_result)
-        return code;
-    size_t top = nodes.count > 0 ? searches[0].top : 0;
-    for (size_t i = 0; i < nodes.count; i++)
-        top = searches[i].top > top ? searches[i].top : top;
-    return report_nodes(
-        &(struct search_nodes){searches, reasons, nodes.values, nodes.count, top}, options,
-        arena);
+    struct search_nodes all = {.searches =
+                                   arena_alloc(arena, nodes.count, sizeof *all.searches),
+                               .reasons = reasons,
+                               .nodes = nodes.values,
+                               .count = nodes.count};
+    return search_each(&all, reasons, base, options, arena);
 }
 
 static int

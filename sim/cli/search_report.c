@@ -1,6 +1,7 @@
 /* What a search found, and what it refused and why. */
 #include "sim/cli/search_report.h"
 
+#include "sim/base/csv.h"
 #include "sim/base/json_writer.h"
 #include "sim/base/units.h"
 #include "sim/cli/version.h"
@@ -160,39 +161,55 @@ search_report_json(const struct search *search, struct text *out)
     text_append(out, "\n", 1);
 }
 
-void
-search_report_csv(const struct search *search, struct text *out)
+/* Cost and tokens are merged by stores: rows say nothing of what is judged. */
+static void
+write_shard(const struct search *search, const struct slice *slice, struct text *out)
 {
-    struct search_plan *const *plans = search->has_front ? search->front : search->best;
-    size_t count = search->has_front ? search->front_count : search->best_count;
-    const struct slice *slice = &search->slice;
     if (slice->count > 0 && search->has_front)
         text_format(out, "shard %zu/%zu front,", slice->index + 1, slice->count);
     else if (slice->count > 0 && search->objective != OBJECTIVE_STEP)
-        text_format(out, "plan,"); /* merged by stores: rows say nothing of what is judged */
+        text_format(out, "plan,");
     else if (slice->count > 0)
         text_format(out, "shard %zu/%zu best %zu,", slice->index + 1, slice->count,
                     search->top);
+}
+
+void
+search_report_csv_head(const struct search *search, const struct slice *slice,
+                       const char *first, struct text *out)
+{
+    write_shard(search, slice, out);
+    text_format(out, "%s", first);
     for (int i = 0; i < PLAN_FIELD_COUNT; i++)
         text_format(out, "%s,", plan_field_key((enum plan_field)i));
     for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++)
         text_format(out, "%s,", sweep_quantity_key((enum sweep_quantity)i));
     text_format(out, "bound_s\n");
+}
+
+void
+search_report_csv_row(const struct search_plan *plan, struct text *out)
+{
+    for (int i = 0; i < PLAN_FIELD_COUNT; i++)
+        text_format(out, "%s,",
+                    plan_field_word((enum plan_field)i, plan->point.values[i], out->arena));
+    for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++) {
+        csv_write_real(out, plan->row.values[i]);
+        text_format(out, ",");
+    }
+    csv_write_real(out, plan->bound_s);
+    text_format(out, "\n");
+}
+
+void
+search_report_csv(const struct search *search, struct text *out)
+{
+    struct search_plan *const *plans = search->has_front ? search->front : search->best;
+    size_t count = search->has_front ? search->front_count : search->best_count;
+    search_report_csv_head(search, &search->slice, "", out);
     for (size_t i = 0; i < count; i++) {
-        struct json_writer writer;
-        if (slice->count > 0)
+        if (search->slice.count > 0)
             text_format(out, "%zu,", plans[i]->place);
-        for (int j = 0; j < PLAN_FIELD_COUNT; j++)
-            text_format(
-                out, "%s,",
-                plan_field_word((enum plan_field)j, plans[i]->point.values[j], out->arena));
-        for (int j = 0; j < SWEEP_STEP_QUANTITIES; j++) {
-            writer = json_writer_new(out, false);
-            json_write_real(&writer, plans[i]->row.values[j]);
-            text_format(out, ",");
-        }
-        writer = json_writer_new(out, false);
-        json_write_real(&writer, plans[i]->bound_s);
-        text_format(out, "\n");
+        search_report_csv_row(plans[i], out);
     }
 }

@@ -21,6 +21,12 @@ void search_report_json(const struct search *search, struct text *out);
  * by bound, for `stepcast merge`. */
 void search_report_csv(const struct search *search, struct text *out);
 
+/* The pieces of it: what names the shard, if it is one, and the columns, `first` before the others;
+ * a plan's columns from there on. */
+void search_report_csv_head(const struct search *search, const struct slice *slice,
+                            const char *first, struct text *out);
+void search_report_csv_row(const struct search_plan *plan, struct text *out);
+
 /* The front as a picture; NULL when there is none: no plan fits. */
 const struct scatter_chart *search_picture(const struct search *search, struct arena *arena);
 /* A plan as people call it: "TP2 PP4 mbs1". */

@@ -75,6 +75,23 @@ take_change(struct diff *diff, const struct change *change, struct change *large
         *largest = *change;
 }
 
+static bool
+has_column(const struct results *results, const char *column)
+{
+    for (size_t i = 0; i < results->column_count; i++)
+        if (strcmp(results->columns[i], column) == 0)
+            return true;
+    return false;
+}
+
+/* A number that one of the two says of no point is none that changed: a sweep's file has not what a
+ * search's has. */
+static bool
+is_comparable(const struct diff *diff, const char *column)
+{
+    return has_column(&diff->before, column) && has_column(&diff->after, column);
+}
+
 static void
 compare_points(struct diff *diff, const struct result *before, const struct result *after)
 {
@@ -87,7 +104,9 @@ compare_points(struct diff *diff, const struct result *before, const struct resu
             is_first ? both[0]->columns[i] : both[1]->columns[i - both[0]->column_count];
         double a = results_value(both[0], before, column);
         double b = results_value(both[1], after, column);
-        if (!is_wanted(diff, column) || (!is_first && !isnan(a)))
+        bool is_refused = *before->reason || *after->reason; /* then it has no number at all */
+        if (!is_wanted(diff, column) || (!is_first && !isnan(a)) ||
+            (!is_refused && !is_comparable(diff, column)))
             continue;
         struct change change = {
             before->label, column, a, b, change_of(a, b), isnan(b) ? after->reason : ""};
@@ -109,14 +128,14 @@ compare_changes(const void *a, const void *b)
     return strcmp(one->label, two->label);
 }
 
-/* Both are sorted by label: equal labels meet in their order. */
+/* Both are sorted by their keys: equal ones meet in their order. */
 static void
 compare_all(struct diff *diff)
 {
     const struct results *before = &diff->before, *after = &diff->after;
     size_t i = 0, j = 0;
     while (i < before->count && j < after->count) {
-        int order = strcmp(before->items[i].label, after->items[j].label);
+        int order = strcmp(before->items[i].key, after->items[j].key);
         if (order == 0)
             compare_points(diff, &before->items[i++], &after->items[j++]);
         else if (order < 0)
@@ -141,6 +160,19 @@ print_number(struct text *out, double value)
         text_format(out, " %12.6g", value);
 }
 
+/* "not compared: bound_s, which b.csv has not". */
+static void
+print_uncompared(const struct diff *diff, const struct results *own,
+                 const struct results *other, struct text *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < own->column_count; i++)
+        if (is_wanted(diff, own->columns[i]) && !has_column(other, own->columns[i]))
+            text_format(out, "%s%s", count++ > 0 ? ", " : "not compared: ", own->columns[i]);
+    if (count > 0)
+        text_format(out, ", which %s has not\n", other->path);
+}
+
 static void
 print_text(const struct diff *diff, struct text *out)
 {
@@ -152,6 +184,8 @@ print_text(const struct diff *diff, struct text *out)
                 diff->common_count, diff->common_count == 1 ? "point" : "points",
                 diff->change_count, is_alone ? "numbers changed" : "changed", diff->gone_count,
                 diff->before.path, diff->new_count, diff->after.path);
+    print_uncompared(diff, &diff->before, &diff->after, out);
+    print_uncompared(diff, &diff->after, &diff->before, out);
     for (size_t i = 0; i < shown; i++)
         if ((int)strlen(diff->changes[i].column) > width)
             width = (int)strlen(diff->changes[i].column);
@@ -287,13 +321,9 @@ check_columns(const struct diff *diff)
     const struct results *both[] = {&diff->before, &diff->after};
     for (size_t i = 0; i < options_text_count(diff->options, "column"); i++) {
         const char *column = options_text_at(diff->options, "column", i), *nearest = NULL;
-        bool is_known = false;
-        for (int j = 0; j < 2; j++) {
-            for (size_t k = 0; k < both[j]->column_count; k++)
-                is_known = is_known || strcmp(both[j]->columns[k], column) == 0;
-            if (!nearest)
-                nearest = spelling_nearest(column, both[j]->columns, both[j]->column_count);
-        }
+        bool is_known = has_column(both[0], column) || has_column(both[1], column);
+        for (int j = 0; j < 2 && !nearest; j++)
+            nearest = spelling_nearest(column, both[j]->columns, both[j]->column_count);
         if (!is_known)
             return command_usage("diff", "--column %s is in neither%s%s%s", column,
                                  nearest ? ", did you mean " : "", nearest ? nearest : "",
@@ -316,6 +346,8 @@ run(const struct options *options, struct arena *arena)
     code = check_columns(&diff);
     if (code != EXIT_DONE)
         return code;
+    if (!results_align(&diff.before, &diff.after, arena, &errors))
+        return command_report(&errors);
     compare_all(&diff);
     if (diff.common_count > 0)
         return report(&diff);

@@ -263,6 +263,7 @@ search_each(struct search_nodes *all, const char **reasons, const struct run *ba
         all->slice = code == EXIT_DONE ? search->slice : all->slice;
         all->top = search->top;
         search->slice = search_nodes_slice(all, i);
+        search->nodes = all->nodes[i];
         if (code == EXIT_DONE)
             code = find(search, own, options, &has_result);
     }

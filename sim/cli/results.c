@@ -14,14 +14,40 @@
 #include "sim/cli/store.h"
 
 struct result *
-results_add(struct results *results, const char *label, struct arena *arena)
+results_add(struct results *results, struct arena *arena)
 {
     results->items = arena_grow(arena, results->items, results->count, &results->room,
                                 sizeof *results->items);
     struct result *result = &results->items[results->count];
     *result = (struct result){
-        .label = arena_format(arena, "%s", label), .reason = "", .order = results->count++};
+        .label = "", .run = "", .key = "", .reason = "", .order = results->count++};
     return result;
+}
+
+static size_t
+field_length(const char *setting)
+{
+    return strcspn(setting, "=") + 1;
+}
+
+void
+results_set_apart(struct results *results, const char *setting, struct arena *arena)
+{
+    struct result *result = &results->items[results->count - 1];
+    size_t place = 0, length = field_length(setting);
+    const char *own = arena_format(arena, "%s", setting);
+    result->label =
+        arena_format(arena, "%s%s%s", result->label, *result->label ? " " : "", own);
+    while (place < result->setting_count && strncmp(result->settings[place], own, length) != 0)
+        place++;
+    if (place == result->setting_count) {
+        const char **settings = arena_alloc(arena, place + 1, sizeof *settings);
+        for (size_t i = 0; i < place; i++)
+            settings[i] = result->settings[i];
+        result->settings = settings;
+        result->setting_count++;
+    }
+    result->settings[place] = own;
 }
 
 static size_t
@@ -84,10 +110,11 @@ next_field(char **at)
     return begin;
 }
 
-/* Columns up to the step are what was set. */
+/* Columns up to the step are what was set, unless a column of settings says it. */
 struct csv_head {
     const char **names;
     size_t count, room, label_count;
+    bool has_settings;
 };
 
 static bool
@@ -96,7 +123,8 @@ read_csv_head(struct csv_head *head, char *line, struct arena *arena)
     for (char *at = line; at;) {
         head->names =
             arena_grow(arena, head->names, head->count, &head->room, sizeof *head->names);
-        head->names[head->count++] = arena_format(arena, "%s", next_field(&at));
+        head->names[head->count] = arena_format(arena, "%s", next_field(&at));
+        head->has_settings |= strcmp(head->names[head->count++], "settings") == 0;
     }
     while (head->label_count < head->count &&
            strcmp(head->names[head->label_count], "step_s") != 0)
@@ -104,33 +132,55 @@ read_csv_head(struct csv_head *head, char *line, struct arena *arena)
     return head->label_count < head->count;
 }
 
+/* "--set plan.tensor=2 --set plan.zero_stage=1" */
+static void
+set_apart_by_options(struct results *results, const char *options, struct arena *arena)
+{
+    static const char before[] = "--set ";
+    for (const char *at = strstr(options, before), *next; at; at = next) {
+        at += sizeof before - 1;
+        next = strstr(at, " --set ");
+        next = next ? next + 1 : NULL;
+        int length = (int)(next ? (size_t)(next - at) - 1 : strlen(at));
+        results_set_apart(results, arena_format(arena, "%.*s", length, at), arena);
+    }
+}
+
+static bool
+read_csv_field(struct results *results, const struct csv_head *head, size_t column,
+               const char *field, struct arena *arena)
+{
+    struct result *result = &results->items[results->count - 1];
+    const char *name = head->names[column];
+    char *end = NULL;
+    double value = strtod(field, &end);
+    if (column < head->label_count && !head->has_settings)
+        results_set_apart(results, arena_format(arena, "%s=%s", name, field), arena);
+    else if (column < head->label_count)
+        return true;
+    else if (strcmp(name, "reason") == 0)
+        result->reason = arena_format(arena, "%s", field);
+    else if (strcmp(name, "settings") == 0)
+        set_apart_by_options(results, field, arena);
+    else if (end != field && !*end)
+        results_set(results, results->count - 1, &(struct result_number){name, value}, arena);
+    else
+        return !*field;
+    return true;
+}
+
 static bool
 read_csv_row(struct results *results, const struct csv_head *head, char *line,
              struct arena *arena)
 {
-    struct text label = text_new(arena);
-    struct result *result = NULL;
     size_t column = 0;
-    for (char *at = line; at; column++) {
+    bool is_right = true;
+    results_add(results, arena);
+    for (char *at = line; at && is_right; column++) {
         const char *field = next_field(&at);
-        char *end = NULL;
-        if (column >= head->count)
-            return false;
-        const char *name = head->names[column];
-        if (column < head->label_count)
-            text_format(&label, "%s%s=%s", column > 0 ? " " : "", name, field);
-        if (column == head->label_count)
-            result = results_add(results, label.bytes ? label.bytes : "", arena);
-        double value = strtod(field, &end);
-        if (column >= head->label_count && strcmp(name, "reason") == 0)
-            result->reason = arena_format(arena, "%s", field);
-        else if (column >= head->label_count && end != field && !*end)
-            results_set(results, results->count - 1, &(struct result_number){name, value},
-                        arena);
-        else if (column >= head->label_count && *field)
-            return false;
+        is_right = column < head->count && read_csv_field(results, head, column, field, arena);
     }
-    return column == head->count;
+    return is_right && column == head->count;
 }
 
 static bool
@@ -154,22 +204,15 @@ read_csv(struct results *results, FILE *file, struct arena *arena, struct error_
                                  : "has not the fields of the head");
 }
 
-/* "plan.tensor=2 plan.zero_stage=1" of a list, or of "--set plan.tensor=2 --set ...". */
-static const char *
-label_of(const struct json *settings, struct arena *arena)
+/* A list of settings, or options that set them. */
+static void
+set_apart(struct results *results, const struct json *settings, struct arena *arena)
 {
-    struct text label = text_new(arena);
     for (size_t i = 0; json_kind(settings) == JSON_KIND_ARRAY && i < json_count(settings); i++)
         if (json_kind(json_element(settings, i)) == JSON_KIND_STRING)
-            text_format(&label, "%s%s", i > 0 ? " " : "",
-                        json_as_string(json_element(settings, i)));
-    if (json_kind(settings) == JSON_KIND_STRING) {
-        const char *at = json_as_string(settings);
-        for (const char *set; (set = strstr(at, "--set ")); at = set + 6)
-            text_format(&label, "%.*s", (int)(set - at), at);
-        text_format(&label, "%s", at);
-    }
-    return label.bytes ? label.bytes : "";
+            results_set_apart(results, json_as_string(json_element(settings, i)), arena);
+    if (json_kind(settings) == JSON_KIND_STRING)
+        set_apart_by_options(results, json_as_string(settings), arena);
 }
 
 /* Where numbers go: to a result, under names that begin with a path. */
@@ -197,8 +240,8 @@ take_object(const struct place *place, const struct json *object)
     const struct json *settings = json_member(object, "settings");
     const struct json *reason = json_member(object, "reason");
     if (settings) {
-        struct result *result =
-            results_add(own.results, label_of(settings, own.arena), own.arena);
+        struct result *result = results_add(own.results, own.arena);
+        set_apart(own.results, settings, own.arena);
         if (reason && json_kind(reason) == JSON_KIND_STRING)
             result->reason = arena_format(own.arena, "%s", json_as_string(reason));
         own.index = own.results->count - 1;
@@ -251,7 +294,7 @@ take_document(struct results *results, const struct json *root, struct arena *ar
 {
     size_t count = results->count;
     if (!json_member(root, "settings"))
-        results_add(results, "", arena);
+        results_add(results, arena);
     take_value(&(struct place){results, count, "", arena}, root);
 }
 
@@ -294,14 +337,6 @@ read_json(struct results *results, FILE *file, struct arena *arena, struct error
     return root != NULL;
 }
 
-static int
-compare_results(const void *a, const void *b)
-{
-    const struct result *one = a, *two = b;
-    int order = strcmp(one->label, two->label);
-    return order ? order : (one->order > two->order) - (one->order < two->order);
-}
-
 static bool
 read_file(struct results *results, struct arena *arena, struct error_list *errors)
 {
@@ -336,10 +371,7 @@ results_read(struct results *results, const char *path, struct arena *arena,
     const char *version = NULL;
     *results = (struct results){.path = path};
     const char *file = split_version(path, &version, arena);
-    bool is_right = version || store_is_one(file)
-                        ? results_read_store(results, file, version, arena, errors)
-                        : read_file(results, arena, errors);
-    if (is_right && results->count > 0)
-        qsort(results->items, results->count, sizeof *results->items, compare_results);
-    return is_right;
+    return version || store_is_one(file)
+               ? results_read_store(results, file, version, arena, errors)
+               : read_file(results, arena, errors);
 }

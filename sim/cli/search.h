@@ -55,6 +55,7 @@ struct search {
     bool is_exhaustive;        /* simulates every plan that fits: to hold the screen against */
     bool has_dots;             /* and a dot for each that was simulated */
     size_t held_plans;         /* bounds in memory, others on disk; 0: the usual */
+    int64_t nodes;             /* that the base was given: said with its plans; 0: its own */
     bool (*is_stopped)(void);
     void (*tell)(const struct search *search, const struct search_plan *best);
     struct slice slice;               /* of the legal plans by their bounds */

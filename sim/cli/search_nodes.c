@@ -228,6 +228,6 @@ search_nodes_csv(const struct search_nodes *all, struct text *out)
         if (all->slice.count > 0)
             text_format(out, "%zu,", one->place);
         text_format(out, "%lld,", (long long)all->nodes[one->search]);
-        search_report_csv_row(one->plan, out);
+        search_report_csv_row(&all->searches[one->search], one->plan, out);
     }
 }

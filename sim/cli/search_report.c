@@ -93,6 +93,17 @@ search_report_text(const struct search *search, struct text *out)
     print_plans(search, search->front, search->front_count, out);
 }
 
+/* All that makes the run the plan's: "" where it is the run itself. */
+static const char *
+settings_of(const struct search *search, const struct search_plan *plan, struct arena *arena)
+{
+    const char *settings = plan_space_settings(&search->space, &plan->point, arena);
+    if (search->nodes == 0)
+        return settings;
+    return arena_format(arena, "--set cluster.nodes=%lld%s%s", (long long)search->nodes,
+                        *settings ? " " : "", settings);
+}
+
 void
 search_report_write(struct json_writer *writer, const struct search *search,
                     const struct search_plan *plan)
@@ -109,8 +120,7 @@ search_report_write(struct json_writer *writer, const struct search *search,
     if (search->price_per_gpu_hour > 0)
         json_write_real_at(writer, "cost_per_million_tokens",
                            search_cost_per_million_tokens(search, plan));
-    json_write_string_at(writer, "settings",
-                         plan_space_settings(&search->space, &plan->point, arena));
+    json_write_string_at(writer, "settings", settings_of(search, plan, arena));
 }
 
 static void
@@ -184,11 +194,12 @@ search_report_csv_head(const struct search *search, const struct slice *slice,
         text_format(out, "%s,", plan_field_key((enum plan_field)i));
     for (int i = 0; i < SWEEP_STEP_QUANTITIES; i++)
         text_format(out, "%s,", sweep_quantity_key((enum sweep_quantity)i));
-    text_format(out, "bound_s\n");
+    text_format(out, "bound_s,settings\n");
 }
 
 void
-search_report_csv_row(const struct search_plan *plan, struct text *out)
+search_report_csv_row(const struct search *search, const struct search_plan *plan,
+                      struct text *out)
 {
     for (int i = 0; i < PLAN_FIELD_COUNT; i++)
         text_format(out, "%s,",
@@ -198,6 +209,8 @@ search_report_csv_row(const struct search_plan *plan, struct text *out)
         text_format(out, ",");
     }
     csv_write_real(out, plan->bound_s);
+    text_format(out, ",");
+    csv_write_text(out, settings_of(search, plan, out->arena));
     text_format(out, "\n");
 }
 
@@ -210,6 +223,6 @@ search_report_csv(const struct search *search, struct text *out)
     for (size_t i = 0; i < count; i++) {
         if (search->slice.count > 0)
             text_format(out, "%zu,", plans[i]->place);
-        search_report_csv_row(plans[i], out);
+        search_report_csv_row(search, plans[i], out);
     }
 }

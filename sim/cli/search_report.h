@@ -25,7 +25,8 @@ void search_report_csv(const struct search *search, struct text *out);
  * a plan's columns from there on. */
 void search_report_csv_head(const struct search *search, const struct slice *slice,
                             const char *first, struct text *out);
-void search_report_csv_row(const struct search_plan *plan, struct text *out);
+void search_report_csv_row(const struct search *search, const struct search_plan *plan,
+                           struct text *out);
 
 /* The front as a picture; NULL when there is none: no plan fits. */
 const struct scatter_chart *search_picture(const struct search *search, struct arena *arena);

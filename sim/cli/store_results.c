@@ -16,26 +16,25 @@ text_at(sqlite3_stmt *statement, int column)
     return text ? text : "";
 }
 
-/* ["a=1", "b=2"] is "a=1 b=2", behind the run's name. */
-static const char *
-make_label(const char *run, const char *settings, struct arena *arena)
+/* ["a=1", "b=2"] */
+static void
+set_apart(struct results *results, const char *settings, struct arena *arena)
 {
     struct error_list errors = {0};
-    struct text label = text_new(arena);
     const struct json *list = json_read_text(arena, "", 1, settings, strlen(settings), &errors);
-    text_format(&label, "%s:", run);
     for (size_t i = 0; list && i < json_count(list); i++)
         if (json_kind(json_element(list, i)) == JSON_KIND_STRING)
-            text_format(&label, " %s", json_as_string(json_element(list, i)));
-    return label.bytes;
+            results_set_apart(results, json_as_string(json_element(list, i)), arena);
 }
 
 static void
 take_row(struct results *results, sqlite3_stmt *rows, struct arena *arena)
 {
-    const char *label = make_label(text_at(rows, 0), text_at(rows, 1), arena);
-    struct result *result = results_add(results, label, arena);
+    struct result *result = results_add(results, arena);
+    result->run = arena_format(arena, "%s", text_at(rows, 0));
+    result->label = arena_format(arena, "%s:", result->run);
     result->reason = arena_format(arena, "%s", text_at(rows, 2));
+    set_apart(results, text_at(rows, 1), arena);
     for (int i = 3; i < sqlite3_column_count(rows); i++)
         if (sqlite3_column_type(rows, i) != SQLITE_NULL)
             results_set(results, results->count - 1,

@@ -194,12 +194,11 @@ fill_block(struct reader *reader, struct search_block *block)
 static void
 show_total(const struct search *search, const struct bound_order *order)
 {
-    const double any_s = INFINITY;
     double enough_s = search_best_enough_s(search);
     if (search->progress && search->progress->is_wanted)
         search->progress->total =
-            slice_points(&search->slice, enough_s < any_s ? bound_order_below(order, enough_s)
-                                                          : search->counts.legal_count);
+            slice_points(&search->slice, isfinite(enough_s) ? bound_order_below(order, enough_s)
+                                                            : search->counts.legal_count);
 }
 
 static void

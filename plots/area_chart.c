@@ -129,7 +129,8 @@ make_edge(const struct drawing *drawing, const struct area_chart_panel *panel, s
     struct canvas_point *points = arena_alloc(arena, panel->count + 1, sizeof *points);
     for (size_t i = 0; i < panel->count; i++)
         points[i] = plane_point(&drawing->plane, panel->x[i], stack_height(panel, layers, i));
-    return (struct canvas_path){points, thin_path(points, panel->count, thin_pitch_pt)};
+    return (struct canvas_path){points,
+                                thin_path(points, panel->count, thin_pitch_pt, THIN_LINE)};
 }
 
 static bool

@@ -187,11 +187,3 @@ axis_log_binary(double low, double high, const char *unit, size_t tick_max)
         add_binary_tick(&axis, exp2(exponent), unit);
     return axis;
 }
-
-double
-axis_fraction(const struct axis *axis, double value)
-{
-    if (axis->is_log)
-        return log(value / axis->low) / log(axis->high / axis->low);
-    return (value - axis->low) / (axis->high - axis->low);
-}

@@ -2,6 +2,7 @@
 #ifndef PLOTS_AXIS_H
 #define PLOTS_AXIS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,8 +36,15 @@ struct axis axis_log(double low, double high, const char *unit, size_t tick_max)
 struct axis axis_binary(double low, double high, const char *unit, size_t tick_max);
 struct axis axis_log_binary(double low, double high, const char *unit, size_t tick_max);
 
-/* 0 at low, 1 at high, beyond them outside. */
-double axis_fraction(const struct axis *axis, double value);
+/* 0 at low, 1 at high, beyond them outside. Here, like plane_point, since charts of a million
+ * points ask for each of them. */
+static inline double
+axis_fraction(const struct axis *axis, double value)
+{
+    if (axis->is_log)
+        return log(value / axis->low) / log(axis->high / axis->low);
+    return (value - axis->low) / (axis->high - axis->low);
+}
 
 /* The power of 1000 of the prefix that suits the size, -4 ("p") to 5 ("P"), and its letter(s). */
 int axis_prefix_power(double size, const char *unit);

@@ -20,6 +20,8 @@ static const double height_per_tick_pt = 11.0;
 struct drawing {
     const struct line_chart *chart;
     struct page page;
+    struct range x;          /* of all panels */
+    struct range *y;         /* of each panel */
     struct line_panel panel; /* the one at hand */
 };
 
@@ -44,8 +46,9 @@ panel_y(const struct drawing *drawing)
 }
 
 static void
-find_ranges(const struct drawing *drawing, struct range *x, struct range *y)
+find_ranges(struct drawing *drawing, struct range *y)
 {
+    struct range *x = &drawing->x;
     for (size_t s = drawing->panel.first; s < drawing->panel.end; s++) {
         const struct line_chart_series *series = &drawing->chart->series[s];
         for (size_t i = 0; i < series->vertex_count; i++) {
@@ -87,19 +90,39 @@ first_box(const struct drawing *drawing, double page_height_pt, double below_pt)
     return (struct canvas_box){.y_pt = top, .height_pt = fmax(height_least_pt, height)};
 }
 
+/* Makes the index-th panel's series those at hand. */
+static void
+choose_series(struct drawing *drawing, size_t index)
+{
+    size_t series_each =
+        line_panel_count(drawing->chart) > 1 ? 1 : drawing->chart->series_count;
+    drawing->panel.first = index * series_each;
+    drawing->panel.end = drawing->panel.first + series_each;
+}
+
+/* Of every panel, once: there may be millions of points. */
+static void
+measure(struct drawing *drawing)
+{
+    size_t panels = line_panel_count(drawing->chart);
+    drawing->x = range_new();
+    drawing->y = arena_alloc(canvas_arena(drawing->page.canvas), panels, sizeof *drawing->y);
+    for (size_t i = 0; i < panels; i++) {
+        choose_series(drawing, i);
+        drawing->y[i] = range_new();
+        find_ranges(drawing, &drawing->y[i]);
+    }
+}
+
 /* Makes the index-th panel the one at hand: its series, and its own scale of y. */
 static void
 choose_panel(struct drawing *drawing, size_t index)
 {
-    const struct line_chart *chart = drawing->chart;
-    struct range x = range_new(), y = range_new();
-    size_t series_each = line_panel_count(chart) > 1 ? 1 : chart->series_count;
-    drawing->panel.first = index * series_each;
-    drawing->panel.end = drawing->panel.first + series_each;
-    find_ranges(drawing, &x, &y);
+    choose_series(drawing, index);
+    const struct line_chart_axis *y = panel_y(drawing);
     double ticks = floor(drawing->panel.plane.box.height_pt / height_per_tick_pt);
-    drawing->panel.plane.y = range_axis(y_range(y, panel_y(drawing)->scale), panel_y(drawing),
-                                        (size_t)fmin(AXIS_TICK_MAX, ticks));
+    drawing->panel.plane.y =
+        range_axis(y_range(drawing->y[index], y->scale), y, (size_t)fmin(AXIS_TICK_MAX, ticks));
 }
 
 /* Room for the widest labels of y of any panel. */
@@ -119,20 +142,17 @@ static void
 settle_plane(struct drawing *drawing, double page_height_pt)
 {
     const struct line_chart *chart = drawing->chart;
-    struct range x = range_new(), y = range_new();
     struct plane *plane = &drawing->panel.plane;
     double below = PLANE_LABELS_PT + PLANE_NAME_PT + PAGE_SECTION_GAP_PT + PAGE_MARGIN_PT;
     below += chart->footer != NULL ? PAGE_FOOTER_PT : 0.0;
-    drawing->panel.first = 0;
-    drawing->panel.end = chart->series_count;
-    find_ranges(drawing, &x, &y);
+    measure(drawing);
     plane->overhang_pt = overhang_pt;
     plane->box = first_box(drawing, page_height_pt, below);
     double gutter = widest_gutter_pt(drawing);
     plane->box.x_pt = PAGE_MARGIN_PT + gutter;
     plane->box.width_pt =
         page_content_width_pt(&drawing->page) - gutter - drawing->panel.labels_pt;
-    plane->x = range_axis(range_open(x, chart->x.scale), &chart->x,
+    plane->x = range_axis(range_open(drawing->x, chart->x.scale), &chart->x,
                           plane_x_tick_max(plane->box.width_pt));
     double panels = (double)line_panel_count(chart);
     double height = panels * (plane->box.height_pt + panel_gap_pt) - panel_gap_pt;

@@ -8,7 +8,7 @@
 #include "plots/spread.h"
 #include "plots/thin.h"
 
-enum { CROWD = 4096 };
+enum { CROWD = 4096, PIECE = 1 << 16 };
 
 static const double point_radius_pt = 2.2;
 static const double point_halo_pt = 0.7; /* of paper round a point, to part it from the curve */
@@ -18,8 +18,10 @@ static const double label_shade = 0.45;  /* of the series' colour, that letters 
 static const double series_gap_pt = 6.0; /* from the box to a curve's label */
 static const double lone_band_pt = 6.0;
 static const double limit_pt = 1.2;
-static const double thin_pitch_pt = 0.375; /* a dot of a PNG */
+static const double thin_pitch_pt = 0.375;                         /* a dot of a PNG */
+static const double thin_curve_pitch_pt = LINE_PANEL_CURVE_PT / 2; /* columns of it overlap */
 static const double thin_points_pitch_pt = 1.5;
+static const double crowd_pitch_pt = 2.2; /* a radius: discs of two squares touch at least */
 
 static const struct canvas_font series_font = {STYLE_SMALL_PT, true, STYLE_INK, CANVAS_LEFT};
 static const struct canvas_font tiny_font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
@@ -111,23 +113,36 @@ run_end(const struct line_chart_series *series, size_t at)
     return at;
 }
 
-enum edge { EDGE_CURVE, EDGE_LOW, EDGE_HIGH };
+/* Vertices of a range as points on the plane. */
+static void
+place_vertices(const struct line_panel *panel, const struct line_chart_series *series,
+               const size_t range[2], enum thin_side edge, struct canvas_point *points)
+{
+    for (size_t i = range[0]; i < range[1]; i++) {
+        const struct line_chart_vertex *vertex = &series->curve[i];
+        double y = edge == THIN_LINE    ? vertex->y
+                   : edge == THIN_LOWER ? vertex->low
+                                        : vertex->high;
+        points[i - range[0]] = plane_point(&panel->plane, vertex->x, y);
+    }
+}
 
-/* Vertices from first to end as points on the plane, thinned. */
+/* The same thinned, a piece at a time: of a million only what is left takes memory. */
 static struct canvas_path
 make_path(const struct line_panel *panel, const struct line_chart_series *series,
-          const size_t range[2], enum edge edge, struct arena *arena)
+          const size_t range[2], enum thin_side edge, struct arena *arena)
 {
-    size_t count = range[1] - range[0];
-    struct canvas_point *points = arena_alloc(arena, count + 1, sizeof *points);
-    for (size_t i = 0; i < count; i++) {
-        const struct line_chart_vertex *vertex = &series->curve[range[0] + i];
-        double y = edge == EDGE_CURVE ? vertex->y
-                   : edge == EDGE_LOW ? vertex->low
-                                      : vertex->high;
-        points[i] = plane_point(&panel->plane, vertex->x, y);
+    double pitch_pt = edge == THIN_LINE ? thin_curve_pitch_pt : thin_pitch_pt;
+    struct canvas_point *points = NULL;
+    size_t used = 0, room = 0;
+    for (size_t at = range[0]; at < range[1] || room == 0; at += PIECE) {
+        size_t piece[2] = {at, at + PIECE < range[1] ? at + PIECE : range[1]};
+        size_t count = piece[1] - piece[0];
+        points = arena_grow(arena, points, used + count, &room, sizeof *points);
+        place_vertices(panel, series, piece, edge, points + used);
+        used += thin_path(points + used, count, pitch_pt, edge);
     }
-    return (struct canvas_path){points, thin_path(points, count, thin_pitch_pt)};
+    return (struct canvas_path){points, used};
 }
 
 static bool
@@ -154,8 +169,8 @@ draw_band(const struct line_panel *panel, const struct line_chart_series *series
                     style_shade(rgb, LINE_PANEL_BAND_OPAQUE_FRACTION - 1.0));
         return;
     }
-    struct canvas_path high = make_path(panel, series, range, EDGE_HIGH, arena);
-    struct canvas_path low = make_path(panel, series, range, EDGE_LOW, arena);
+    struct canvas_path high = make_path(panel, series, range, THIN_UPPER, arena);
+    struct canvas_path low = make_path(panel, series, range, THIN_LOWER, arena);
     struct canvas_point *points = arena_alloc(arena, high.count + low.count, sizeof *points);
     for (size_t i = 0; i < high.count; i++)
         points[i] = high.points[i];
@@ -176,7 +191,7 @@ draw_curve(const struct line_panel *panel, const struct line_chart_series *serie
         if (range[0] == range[1])
             continue;
         struct canvas_path path =
-            make_path(panel, series, range, EDGE_CURVE, canvas_arena(canvas));
+            make_path(panel, series, range, THIN_LINE, canvas_arena(canvas));
         add_path(drawn, path, canvas);
         if (path.count == 1)
             canvas_dot(canvas, path.points[0], LINE_PANEL_CURVE_PT, rgb);
@@ -193,42 +208,72 @@ line_panel_draw_point(struct canvas *canvas, struct canvas_point at, bool is_hol
         canvas_dot(canvas, at, point_radius_pt - ring_pt, STYLE_PAPER);
 }
 
-/* The places of discs or of rings, thinned; *count of them. */
-static struct canvas_point *
-make_points(const struct line_panel *panel, const struct line_chart_series *series,
-            bool is_hollow, size_t *count, struct arena *arena)
+/* The box within which points are drawn: those at the edges are within. */
+static struct canvas_box
+points_box(const struct line_panel *panel)
 {
-    struct canvas_point *points = arena_alloc(arena, series->point_count + 1, sizeof *points);
+    const double margin_pt = 1.0;
+    struct canvas_box box = panel->plane.box;
+    return (struct canvas_box){box.x_pt - margin_pt, box.y_pt - margin_pt,
+                               box.width_pt + 2 * margin_pt, box.height_pt + 2 * margin_pt};
+}
+
+/* The places of discs or of rings of a range; how many. */
+static size_t
+place_points(const struct line_panel *panel, const struct line_chart_series *series,
+             const size_t range[2], bool is_hollow, struct canvas_point *points)
+{
     size_t used = 0;
-    for (size_t i = 0; i < series->point_count; i++) {
+    for (size_t i = range[0]; i < range[1]; i++) {
         const struct line_chart_point *point = &series->points[i];
         if (point->is_hollow == is_hollow && isfinite(point->x) && isfinite(point->y))
             points[used++] = plane_point(&panel->plane, point->x, point->y);
     }
-    const double margin_pt = 1.0; /* points at the edges are within */
-    struct canvas_box box = panel->plane.box;
-    box = (struct canvas_box){box.x_pt - margin_pt, box.y_pt - margin_pt,
-                              box.width_pt + 2 * margin_pt, box.height_pt + 2 * margin_pt};
-    *count = thin_dots(points, used, box, thin_points_pitch_pt, arena);
-    return points;
+    return used;
 }
 
-/* Rings under discs, for these count more. */
+/* The same thinned, of each piece and then of what is left of them all. */
+static struct thin_dots
+make_points(const struct line_panel *panel, const struct line_chart_series *series,
+            bool is_hollow, struct arena *arena)
+{
+    struct canvas_box box = points_box(panel);
+    struct thin_dots dots = {NULL, 0};
+    size_t room = 0;
+    for (size_t at = 0; at < series->point_count; at += PIECE) {
+        size_t piece[2] = {at,
+                           at + PIECE < series->point_count ? at + PIECE : series->point_count};
+        dots.points = arena_grow(arena, dots.points, dots.count + piece[1] - piece[0], &room,
+                                 sizeof *dots.points);
+        size_t count = place_points(panel, series, piece, is_hollow, dots.points + dots.count);
+        dots.count +=
+            thin_dots(dots.points + dots.count, count, box, thin_points_pitch_pt, arena);
+    }
+    if (series->point_count > PIECE)
+        dots.count = thin_dots(dots.points, dots.count, box, thin_points_pitch_pt, arena);
+    return dots;
+}
+
+/* Rings under discs, for these count more. Of a crowd neither halos, which would hide others, nor
+ * what others hide. */
 static void
 draw_points(const struct line_panel *panel, const struct line_chart_series *series,
             uint32_t rgb, struct canvas *canvas)
 {
-    struct canvas_point *points[2];
-    size_t counts[2];
-    for (int i = 0; i < 2; i++)
-        points[i] = make_points(panel, series, i == 0, &counts[i], canvas_arena(canvas));
-    bool is_crowd = counts[0] + counts[1] > CROWD; /* halos would hide each other */
-    for (int layer = 0; layer < 2 && !is_crowd; layer++)
-        for (size_t i = 0; i < counts[layer]; i++)
-            canvas_dot(canvas, points[layer][i], point_radius_pt + point_halo_pt, STYLE_PAPER);
+    struct arena *arena = canvas_arena(canvas);
+    struct thin_dots layers[2];
     for (int layer = 0; layer < 2; layer++)
-        for (size_t i = 0; i < counts[layer]; i++)
-            line_panel_draw_point(canvas, points[layer][i], layer == 0, rgb);
+        layers[layer] = make_points(panel, series, layer == 0, arena);
+    bool is_crowd = layers[0].count + layers[1].count > CROWD;
+    if (is_crowd)
+        thin_dots_beneath(&layers[1], &layers[0], points_box(panel), crowd_pitch_pt, arena);
+    for (int layer = 0; layer < 2 && !is_crowd; layer++)
+        for (size_t i = 0; i < layers[layer].count; i++)
+            canvas_dot(canvas, layers[layer].points[i], point_radius_pt + point_halo_pt,
+                       STYLE_PAPER);
+    for (int layer = 0; layer < 2; layer++)
+        for (size_t i = 0; i < layers[layer].count; i++)
+            line_panel_draw_point(canvas, layers[layer].points[i], layer == 0, rgb);
 }
 
 uint32_t

@@ -26,15 +26,6 @@ plane_x_tick_max(double width_pt)
     return (size_t)fmax(2.0, fmin(AXIS_TICK_MAX, floor(width_pt / width_per_tick_pt)));
 }
 
-struct canvas_point
-plane_point(const struct plane *plane, double x, double y)
-{
-    const struct canvas_box *box = &plane->box;
-    return (struct canvas_point){box->x_pt + axis_fraction(&plane->x, x) * box->width_pt,
-                                 box->y_pt +
-                                     (1.0 - axis_fraction(&plane->y, y)) * box->height_pt};
-}
-
 static void
 draw_level(const struct plane *plane, double y_pt, uint32_t rgb, struct canvas *canvas)
 {

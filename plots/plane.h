@@ -22,7 +22,14 @@ double plane_gutter_pt(const struct axis *y, const struct canvas *canvas);
 size_t plane_x_tick_max(double width_pt);
 
 /* The place of a pair; beyond an axis's ends beyond the box. */
-struct canvas_point plane_point(const struct plane *plane, double x, double y);
+static inline struct canvas_point
+plane_point(const struct plane *plane, double x, double y)
+{
+    const struct canvas_box *box = &plane->box;
+    return (struct canvas_point){box->x_pt + axis_fraction(&plane->x, x) * box->width_pt,
+                                 box->y_pt +
+                                     (1.0 - axis_fraction(&plane->y, y)) * box->height_pt};
+}
 
 /* Level hairlines at the ticks of y: behind everything. */
 void plane_draw_grid(const struct plane *plane, struct canvas *canvas);

@@ -9,15 +9,6 @@ range_new(void)
     return (struct range){INFINITY, -INFINITY};
 }
 
-void
-range_widen(struct range *range, double value)
-{
-    if (!isfinite(value))
-        return;
-    range->low = fmin(range->low, value);
-    range->high = fmax(range->high, value);
-}
-
 bool
 range_is_log(enum line_chart_scale scale)
 {

@@ -2,6 +2,8 @@
 #ifndef PLOTS_RANGE_H
 #define PLOTS_RANGE_H
 
+#include <float.h>
+
 #include "plots/axis.h"
 #include "plots/line_chart.h"
 
@@ -12,8 +14,16 @@ struct range {
 /* Of nothing yet. */
 struct range range_new(void);
 
-/* Values that are not finite leave it as it is. */
-void range_widen(struct range *range, double value);
+/* Values that are not finite leave it as it is. Here, since charts of a million points ask for each
+ * of them. */
+static inline void
+range_widen(struct range *range, double value)
+{
+    if (value < range->low && value >= -DBL_MAX)
+        range->low = value;
+    if (value > range->high && value <= DBL_MAX)
+        range->high = value;
+}
 
 bool range_is_log(enum line_chart_scale scale);
 

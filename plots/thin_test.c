@@ -6,6 +6,7 @@
 
 #include "plots/check_random.h"
 #include "sim/base/check_arena.h"
+#include "sim/base/check_near.h"
 
 Suite *thin_suite(void);
 
@@ -28,12 +29,12 @@ tear_down(void)
 START_TEST(few_points_stay_as_they_are)
 {
     struct canvas_point points[] = {{0, 1}, {0, 1}, {0, 2}};
-    ck_assert_uint_eq(thin_path(points, 3, 1.0), 3);
+    ck_assert_uint_eq(thin_path(points, 3, 1.0, THIN_LINE), 3);
     ck_assert_uint_eq(thin_dots(points, 3, (struct canvas_box){0, 0, 1, 1}, 1.0, arena), 3);
 }
 END_TEST
 
-/* A million points over 100 columns: four of each, and none higher or lower than the path was. */
+/* A million points over 100 columns: two of each, and none higher or lower than the path was. */
 START_TEST(a_path_keeps_the_reach_of_each_column)
 {
     struct canvas_point *points = arena_alloc(arena, MANY, sizeof *points);
@@ -50,8 +51,8 @@ START_TEST(a_path_keeps_the_reach_of_each_column)
         low[column] = fmin(low[column], points[i].y_pt);
         high[column] = fmax(high[column], points[i].y_pt);
     }
-    size_t left = thin_path(points, MANY, 1.0);
-    ck_assert_uint_le(left, 400);
+    size_t left = thin_path(points, MANY, 1.0, THIN_LINE);
+    ck_assert_uint_eq(left, 200);
     for (size_t i = 0; i < left; i++) {
         size_t column = (size_t)points[i].x_pt;
         kept_low[column] = fmin(kept_low[column], points[i].y_pt);
@@ -60,6 +61,61 @@ START_TEST(a_path_keeps_the_reach_of_each_column)
     }
     for (int i = 0; i < 100; i++)
         ck_assert(kept_low[i] <= low[i] && kept_high[i] >= high[i]);
+}
+END_TEST
+
+/* Of the upper edge of an area a column keeps its highest point: the least y. */
+START_TEST(an_edge_keeps_the_outer_reach_of_each_column)
+{
+    struct canvas_point *upper = arena_alloc(arena, MANY, sizeof *upper);
+    struct canvas_point *lower = arena_alloc(arena, MANY, sizeof *lower);
+    for (size_t i = 0; i < MANY; i++) /* each column has every y from 0 to 36 */
+        upper[i] = lower[i] =
+            (struct canvas_point){10.0 * (double)i / MANY, (double)(i * 7 % 37)};
+    ck_assert_uint_eq(thin_path(upper, MANY, 1.0, THIN_UPPER), 10);
+    ck_assert_uint_eq(thin_path(lower, MANY, 1.0, THIN_LOWER), 10);
+    for (size_t i = 0; i < 10; i++) {
+        CHECK_NEAR(upper[i].y_pt, 0.0, 1e-12);
+        CHECK_NEAR(lower[i].y_pt, 36.0, 1e-12);
+        ck_assert_int_eq((int)upper[i].x_pt, (int)i);
+    }
+}
+END_TEST
+
+/* In columns of few points the path is kept as it goes: first, lowest, highest, last. */
+START_TEST(a_column_of_few_keeps_its_ends)
+{
+    enum { POINTS = 4096 }; /* 512 columns of 8 points: 5 3 9 1 6 6 6 7 */
+    static const double heights[] = {5, 3, 9, 1, 6, 6, 6, 7}, kept[] = {5, 9, 1, 7};
+    struct canvas_point *points = arena_alloc(arena, POINTS, sizeof *points);
+    for (size_t i = 0; i < POINTS; i++)
+        points[i] =
+            (struct canvas_point){(double)(i / 8) + 0.1 * (double)(i % 8), heights[i % 8]};
+    ck_assert_uint_eq(thin_path(points, POINTS, 1.0, THIN_LINE), POINTS / 2);
+    for (size_t i = 0; i < POINTS / 2; i++)
+        CHECK_NEAR(points[i].y_pt, kept[i % 4], 1e-12);
+}
+END_TEST
+
+/* A million discs in 10 x 5 squares, a million rings in all 10 x 10: no ring beneath a disc. */
+START_TEST(no_dot_is_left_beneath_another)
+{
+    struct thin_dots discs = {arena_alloc(arena, MANY, sizeof(struct canvas_point)), MANY};
+    struct thin_dots rings = {arena_alloc(arena, MANY, sizeof(struct canvas_point)), MANY};
+    uint64_t seed = 1;
+    for (size_t i = 0; i < MANY; i++) {
+        discs.points[i] =
+            (struct canvas_point){1e-5 * (double)check_random_below(&seed, 1000000),
+                                  5e-6 * (double)check_random_below(&seed, 1000000)};
+        rings.points[i] =
+            (struct canvas_point){1e-5 * (double)check_random_below(&seed, 1000000),
+                                  1e-5 * (double)check_random_below(&seed, 1000000)};
+    }
+    thin_dots_beneath(&discs, &rings, (struct canvas_box){0, 0, 10, 10}, 1.0, arena);
+    ck_assert_uint_eq(discs.count, 50);
+    ck_assert_uint_eq(rings.count, 50);
+    for (size_t i = 0; i < rings.count; i++)
+        ck_assert(rings.points[i].y_pt >= 5.0);
 }
 END_TEST
 
@@ -92,7 +148,10 @@ thin_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, few_points_stay_as_they_are);
     tcase_add_test(tests, a_path_keeps_the_reach_of_each_column);
+    tcase_add_test(tests, an_edge_keeps_the_outer_reach_of_each_column);
+    tcase_add_test(tests, a_column_of_few_keeps_its_ends);
     tcase_add_test(tests, each_square_keeps_one_dot);
+    tcase_add_test(tests, no_dot_is_left_beneath_another);
     suite_add_tcase(suite, tests);
     return suite;
 }

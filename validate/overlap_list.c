@@ -28,8 +28,10 @@ static const struct json_field FIELDS[] = {
     {"measured_collectives_alone_s", JSON_FIELD_REAL,
      offsetof(struct line_reading, row.pair.collectives_alone_s), JSON_OPTIONAL, 1e-9, 86400,
      NULL},
-    {"measured_kernels_s", JSON_FIELD_REAL, offsetof(struct line_reading, row.kernels_s), 0,
-     1e-9, 86400, NULL},
+    {"measured_kernels_s", JSON_FIELD_REAL, offsetof(struct line_reading, row.kernels_s),
+     JSON_OPTIONAL, 1e-9, 86400, NULL},
+    {"measured_both_s", JSON_FIELD_REAL, offsetof(struct line_reading, row.both_s),
+     JSON_OPTIONAL, 1e-9, 86400, NULL},
     {"measured_collectives_s", JSON_FIELD_REAL,
      offsetof(struct line_reading, row.collectives_s), JSON_OPTIONAL, 1e-9, 86400, NULL},
     {"measured_part", JSON_FIELD_CHOICE, offsetof(struct line_reading, row.part), 0, 0, 0,
@@ -52,11 +54,24 @@ read_pair(const struct line_reading *reading, struct overlap_pair *pair, struct 
 }
 
 static bool
+check_times(const struct json *object, const struct measured_overlap *row,
+            struct error_list *errors)
+{
+    if ((row->kernels_s > 0) != (row->both_s > 0) &&
+        !(row->collectives_s > 0 && row->both_s > 0))
+        return true;
+    return json_fail(object, errors,
+                     "wanted 'measured_kernels_s', or 'measured_both_s' and no other time of "
+                     "the pair");
+}
+
+static bool
 parse_line(struct overlap_list *list, const struct json *object, int line, struct arena *arena,
            struct error_list *errors)
 {
     struct line_reading reading = {.row = {.line = line, .list = json_file_name(object)}};
     if (!json_read_object(object, &TYPE, &reading, errors) ||
+        !check_times(object, &reading.row, errors) ||
         !read_pair(&reading, &reading.row.pair, arena, errors))
         return false;
     list->items =

@@ -8,7 +8,8 @@
  *  "measured_kernels_s": 0.0162, "measured_collectives_s": 0.0236, "measured_part": "fit"}
  *
  * Where nobody wrote down what the collectives take, alone (then they are priced) or beside, both
- * may be left out. */
+ * may be left out. Where only the time until both streams are through was taken, that is
+ * "measured_both_s", in place of each one's own. */
 #ifndef VALIDATE_OVERLAP_LIST_H
 #define VALIDATE_OVERLAP_LIST_H
 
@@ -20,6 +21,7 @@ struct measured_overlap {
     struct overlap_pair pair;        /* with its times alone */
     double kernels_s, collectives_s; /* each stream's own time beside the other; the latter 0
                                         where it is not known */
+    double both_s; /* from the common start to the end of both; 0 where each one's is known */
     enum split_part part;
     const char *list; /* its name and the line in it, from 1 */
     int line;

@@ -59,6 +59,28 @@ START_TEST(a_pair_is_read_with_its_times)
 }
 END_TEST
 
+/* Of some pairs only the end of the last is known. */
+START_TEST(the_time_of_both_stands_alone)
+{
+    static const char *const times[] = {"\"measured_both_s\": 2", "\"measured_kernels_s\": 1",
+                                        "\"measured_both_s\": 2, \"measured_kernels_s\": 1",
+                                        "\"measured_both_s\": 2, \"measured_collectives_s\": 1",
+                                        "\"note\": \"none\""};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct text text = text_new(arena);
+        text_format(&text,
+                    "{\"kernel\": %s, \"kernel_count\": 3, \"collective\": %s, "
+                    "\"collective_count\": 2, \"measured_kernels_alone_s\": 0.5, %s%s}\n",
+                    GEMM, GATHER, times[i], HELD);
+        ck_assert_int_eq(overlap_list_parse(&list, "pairs.jsonl", &text, arena, &errors),
+                         i < 2);
+    }
+    CHECK_NEAR(list.items[0].both_s, 2, 0);
+    CHECK_NEAR(list.items[0].kernels_s, 0, 0);
+    ck_assert_ptr_nonnull(strstr(errors.items[0].what, "'measured_both_s' and no other time"));
+}
+END_TEST
+
 static void
 check_refused(const char *kernel, const char *collective, const char *rest, const char *words)
 {
@@ -98,7 +120,8 @@ START_TEST(what_collectives_take_may_be_unknown)
     ck_assert_msg(
         overlap_list_read(&list, "validate/reference/mi300x/overlap.jsonl", arena, &errors),
         "%s", errors.items[0].what);
-    ck_assert_uint_eq(list.count, 3);
+    ck_assert_uint_eq(list.count, 6);
+    CHECK_NEAR(list.items[3].both_s, 0.002549, 0);
     CHECK_NEAR(list.items[2].kernels_s, 0.0191, 0);
     CHECK_NEAR(list.items[2].collectives_s, 0, 0);
     CHECK_NEAR(list.items[2].pair.collectives_alone_s, 0, 0);
@@ -114,6 +137,7 @@ overlap_list_suite(void)
     TCase *tests = tcase_create("overlap_list");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_pair_is_read_with_its_times);
+    tcase_add_test(tests, the_time_of_both_stands_alone);
     tcase_add_test(tests, lines_that_make_no_sense_are_refused);
     tcase_add_test(tests, the_reference_is_read);
     tcase_add_test(tests, what_collectives_take_may_be_unknown);

@@ -1,6 +1,8 @@
 /* Measured pairs of kernels and collectives, priced and sorted for an error table. */
 #include "sim/cli/validate_overlap.h"
 
+#include <math.h>
+
 #include "models/overlap.h"
 #include "validate/overlap_list.h"
 
@@ -39,7 +41,13 @@ add_pair(struct validate_outcome *outcome, const struct measured_overlap *row,
                                   .relative_sigma = cluster->fabric.overlap_relative_sigma,
                                   .shape = pair_shape(row, arena)};
     sample.group = (struct error_group){"kernels", "", "all", 0, false};
-    add_sample(&outcome->comparison, sample, arena);
+    if (row->kernels_s > 0)
+        add_sample(&outcome->comparison, sample, arena);
+    sample.group = (struct error_group){"both", "", "all", 2, false};
+    sample.measured_s = row->both_s;
+    sample.predicted_s = fmax(times.kernels_s, times.collectives_s);
+    if (row->both_s > 0)
+        add_sample(&outcome->comparison, sample, arena);
     if (row->collectives_s == 0)
         return true;
     sample.group = (struct error_group){"collectives", "", "all", 1, false};

@@ -5,6 +5,7 @@ struct gemm_reading {
     struct device_gemm gemm;
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
     const struct json *crowded_fraction, *stray_per_byte;
+    const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
     const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
 static const struct json_field gemm_fields[] = {
@@ -32,6 +33,9 @@ static const struct json_field gemm_fields[] = {
     FIELD_NUMBER_IF_ANY("peak_product_flop", gemm_reading, gemm.peak_product_flop, 1, 1e18),
     FIELD_NUMBER("drift_rounds", gemm_reading, gemm.drift_rounds, 1e-3, 1e9),
     FIELD_NUMBER("exposed_fraction", gemm_reading, gemm.exposed_fraction, 0, 1),
+    FIELD_OPTIONAL("dtype_exposed_fraction", gemm_reading, dtype_exposed_fraction),
+    FIELD_OPTIONAL("dtype_tile_s", gemm_reading, dtype_tile_s),
+    FIELD_OPTIONAL("dtype_store_bytes_per_s", gemm_reading, dtype_store_bytes_per_s),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
     FIELD_SECONDS("grouped_switch_s", gemm_reading, gemm.grouped_switch_s),
     FIELD_FRACTION("grouped_fraction", gemm_reading, gemm.grouped_fraction),
@@ -146,6 +150,10 @@ read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
         {reading->stream_k_s, gemm->stream_k_s, 0, SECONDS_MAXIMUM},
         {reading->crowded_fraction, gemm->crowded_fraction, 0, 10},
         {reading->stray_per_byte, gemm->stray_per_byte, 0, 1},
+        {reading->dtype_exposed_fraction, gemm->dtype_exposed_fraction, 0, 1},
+        {reading->dtype_tile_s, gemm->dtype_tile_s, 0, SECONDS_MAXIMUM},
+        {reading->dtype_store_bytes_per_s, gemm->dtype_store_bytes_per_s, RATE_MINIMUM,
+         RATE_MAXIMUM},
     };
     bool is_right = true;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)

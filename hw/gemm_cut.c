@@ -38,8 +38,7 @@ struct setting {
     double operand_bytes, c_bytes;                       /* A and B, C: each once */
     double boost_s_per_flop;                             /* of one unit */
     double a_s_per_byte, b_s_per_byte, store_s_per_byte; /* of one unit */
-    double step_s;
-    double power_s; /* what the power takes at least that all units draw together */
+    double step_s, tile_s, exposed_fraction, power_s; /* power: at least, of all units */
     struct norm power, overlap;
     const struct device_tiles *tiles;
     double read_s_per_byte; /* from HBM */
@@ -185,6 +184,13 @@ tiles_of(const struct device_gemm *gemm, const struct gemm_work *work)
     return tiles->count > 0 ? tiles : &gemm->tiles;
 }
 
+/* What a data type has of its own, or what all have. */
+static double
+of_dtype(const double own[DTYPE_COUNT], enum dtype dtype, double all)
+{
+    return own[dtype] > 0 ? own[dtype] : all;
+}
+
 static struct setting
 setting_of(const struct device *device, const struct gemm_work *work)
 {
@@ -204,8 +210,13 @@ setting_of(const struct device *device, const struct gemm_work *work)
         load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->a_pitch_bytes);
     setting.b_s_per_byte =
         load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->b_pitch_bytes);
-    setting.store_s_per_byte = pitch_ratio(gemm, work->c_pitch_bytes) / gemm->store_bytes_per_s;
+    double store_bytes_per_s =
+        of_dtype(gemm->dtype_store_bytes_per_s, work->dtype, gemm->store_bytes_per_s);
+    setting.store_s_per_byte = pitch_ratio(gemm, work->c_pitch_bytes) / store_bytes_per_s;
     setting.step_s = gemm->step_s[work->dtype];
+    setting.tile_s = of_dtype(gemm->dtype_tile_s, work->dtype, gemm->tile_s);
+    setting.exposed_fraction =
+        of_dtype(gemm->dtype_exposed_fraction, work->dtype, gemm->exposed_fraction);
     setting.tiles = tiles_of(gemm, work);
     setting.c_s = setting.c_bytes / memory->hbm_write_bytes_per_s;
     setting.read_s_per_byte = 1 / (memory->hbm_read_bytes_per_s * work->hbm_fraction);
@@ -252,9 +263,9 @@ grid_of(const struct setting *setting, const struct device_tile *tile)
     double load_s =
         (m * setting->a_s_per_byte + n * setting->b_s_per_byte) * (double)tile->depth_bytes;
     grid.work_s = most(multiply_s, load_s) +
-                  setting->device->gemm.exposed_fraction * least(multiply_s, load_s);
+                  setting->exposed_fraction * least(multiply_s, load_s);
     grid.alone_s = grid.work_s + setting->step_s;
-    grid.fill_s = setting->device->gemm.tile_s +
+    grid.fill_s = setting->tile_s +
                   m * n * setting->result_bytes * setting->store_s_per_byte;
     return grid;
 }

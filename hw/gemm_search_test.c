@@ -64,6 +64,12 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
               a->device->memory.l2_bytes_per_s;
 }
 
+static double
+oracle_own(const double *own, const struct attempt *a, double all)
+{
+    return own[a->work->dtype] != 0 ? own[a->work->dtype] : all;
+}
+
 /* Group after group of the rounds that a unit holds at once. */
 static double
 oracle_rounds_s(const struct attempt *a, double rounds)
@@ -72,8 +78,8 @@ oracle_rounds_s(const struct attempt *a, double rounds)
     const struct gemm_work *work = a->work;
     double multiply_s, load_s;
     oracle_step(a, &multiply_s, &load_s);
-    double work_s =
-        fmax(multiply_s, load_s) + gemm->exposed_fraction * fmin(multiply_s, load_s);
+    double exposed = oracle_own(gemm->dtype_exposed_fraction, a, gemm->exposed_fraction);
+    double work_s = fmax(multiply_s, load_s) + exposed * fmin(multiply_s, load_s);
     double store_bytes =
         fmin(a->m, work->m) * fmin(a->n, work->n) * fmax(2, dtype_bytes(work->dtype));
     double store_s = store_bytes * oracle_store_ratio(a, work->c_pitch_bytes);
@@ -81,7 +87,9 @@ oracle_rounds_s(const struct attempt *a, double rounds)
     for (int64_t left = (int64_t)rounds; left > 0; left -= gemm->resident_workgroups) {
         double held = fmin((double)left, (double)gemm->resident_workgroups);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
-        total_s += gemm->tile_s + store_s / gemm->store_bytes_per_s;
+        total_s +=
+            oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) +
+            store_s / oracle_own(gemm->dtype_store_bytes_per_s, a, gemm->store_bytes_per_s);
     }
     return total_s;
 }

@@ -53,10 +53,14 @@ set_values(struct search *search, const char *text)
                              words.key, nearest ? ", did you mean plan." : "",
                              nearest ? nearest : "", nearest ? "?" : "");
     }
-    if (!plan_space_set(&search->space, (enum plan_field)field, words.words, words.count,
-                        search->arena))
-        return command_usage("search", "--over %s: a value is none of plan.%s", text,
-                             keys[field]);
+    for (size_t i = 0; i < words.count; i++) /* the first that is wrong */
+        if (!plan_space_set(&search->space, (enum plan_field)field, &words.words[i], 1,
+                            search->arena))
+            return command_usage("search", "--over %s: '%s' is none of plan.%s, wanted %s",
+                                 text, words.words[i], keys[field],
+                                 plan_field_wanted((enum plan_field)field, search->arena));
+    (void)plan_space_set(&search->space, (enum plan_field)field, words.words, words.count,
+                         search->arena);
     return EXIT_DONE;
 }
 
@@ -151,9 +155,14 @@ report(const struct search *search, const struct options *options)
     bool is_part = search->slice.count > 0 && !command_draws(format);
     if (code != EXIT_DONE || search->best_count > 0 || is_part)
         return code; /* other shards may have found one */
-    fprintf(stderr, "stepcast search: none of %zu legal plans %s\n", search->counts.legal_count,
-            search->was_stopped ? "was simulated before the search was stopped"
-                                : "fits the memory of a GPU");
+    if (search->counts.legal_count == 0)
+        fprintf(stderr, "stepcast search: no combination is a legal plan%s\n",
+                format == OUTPUT_TEXT ? ", for the reasons counted above" : "");
+    else
+        fprintf(stderr, "stepcast search: none of %zu legal plans %s\n",
+                search->counts.legal_count,
+                search->was_stopped ? "was simulated before the search was stopped"
+                                    : "fits the memory of a GPU");
     return EXIT_INFEASIBLE;
 }
 
@@ -179,7 +188,8 @@ find(struct search *search, const struct run *base, const struct options *option
     search->progress = progress;
     search->crew = crew;
     search->known = known;
-    if (!crew_open(crew))
+    *has_result = crew_open(crew);
+    if (!*has_result)
         return EXIT_DONE; /* the process that asked has said what there is to say */
     int code = run_options_store("search", options, search->threads + 1, &known->store, arena);
     interrupt_hold();

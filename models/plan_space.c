@@ -64,6 +64,19 @@ plan_field_word(enum plan_field field, int64_t value, struct arena *arena)
     return words ? words[value] : arena_format(arena, "%" PRId64, value);
 }
 
+const char *
+plan_field_wanted(enum plan_field field, struct arena *arena)
+{
+    size_t count = 0;
+    const char *const *words = words_of(field, &count);
+    const char *wanted =
+        field == PLAN_FIELD_ZERO_STAGE ? "0 to 3" : "whole numbers from 1, parted by commas";
+    for (size_t i = 0; i < count; i++)
+        wanted =
+            arena_format(arena, "%s%s%s", i > 0 ? wanted : "", i > 0 ? ", " : "", words[i]);
+    return wanted;
+}
+
 static bool
 read_word(enum plan_field field, const char *word, int64_t *value)
 {

@@ -63,6 +63,9 @@ struct plan_space plan_space_of(const struct run *base, struct arena *arena);
 bool plan_space_set(struct plan_space *space, enum plan_field field, const char *const *words,
                     size_t count, struct arena *arena);
 
+/* Which words it takes: "none, selective, full, every_other_product", "0 to 3". */
+const char *plan_field_wanted(enum plan_field field, struct arena *arena);
+
 /* The word that stands for a value in a plan's file. */
 const char *plan_field_word(enum plan_field field, int64_t value, struct arena *arena);
 

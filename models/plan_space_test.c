@@ -166,6 +166,9 @@ START_TEST(values_are_words_of_a_plan)
     ck_assert(!plan_space_set(&space, PLAN_FIELD_TENSOR, zero, 1, arena));
     ck_assert(!plan_space_set(&space, PLAN_FIELD_RECOMPUTE, wrong, 1, arena));
     ck_assert(!plan_space_set(&space, PLAN_FIELD_SCHEDULE, numbers, 1, arena));
+    ck_assert_str_eq(plan_field_wanted(PLAN_FIELD_RECOMPUTE, arena),
+                     "none, selective, full, every_other_product");
+    ck_assert_str_eq(plan_field_wanted(PLAN_FIELD_ZERO_STAGE, arena), "0 to 3");
 }
 END_TEST
 

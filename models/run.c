@@ -145,6 +145,25 @@ read_cluster(struct run_reader *reader)
     return cluster;
 }
 
+/* The key nearest to a setting's last among those that a reader has asked for beside it. */
+static const char *
+nearest_key(const struct json *model, const char *path, struct arena *arena)
+{
+    size_t length = strcspn(path, "="), parent = length;
+    while (parent > 0 && path[parent] != '.')
+        parent--;
+    size_t begin = parent > 0 ? parent + 1 : 0;
+    const char *key = arena_format(arena, "%.*s", (int)(length - begin), path + begin);
+    const struct json *object =
+        parent > 0 ? json_at(model, arena_format(arena, "%.*s", (int)parent, path)) : model;
+    size_t count = json_kind(object) == JSON_KIND_OBJECT ? json_count(object) : 0, read = 0;
+    const char **keys = arena_alloc(arena, count + 1, sizeof *keys);
+    for (size_t i = 0; i < count; i++)
+        if (json_is_read(json_value_at(object, i)))
+            keys[read++] = json_key(object, i);
+    return spelling_nearest(key, keys, read);
+}
+
 /* A model's file holds much that no reader asks for; what a user sets must not be of that kind. */
 static bool
 check_model_settings(struct run_reader *reader)
@@ -158,9 +177,13 @@ check_model_settings(struct run_reader *reader)
         const char *path = setting + strlen("model.");
         const struct json *value =
             json_at(model, arena_format(reader->arena, "%.*s", (int)strcspn(path, "="), path));
-        if (value && !json_is_read(value))
-            json_fail(value, reader->errors,
-                      "has no effect: the reader of this dialect does not look at it");
+        if (!value || json_is_read(value))
+            continue;
+        const char *nearest = nearest_key(model, path, reader->arena);
+        json_fail(value, reader->errors,
+                  "has no effect: the reader of this dialect does not look at it%s%s%s",
+                  nearest ? ", did you mean '" : "", nearest ? nearest : "",
+                  nearest ? "'?" : "");
     }
     return reader->errors->count == faults_before;
 }

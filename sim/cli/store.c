@@ -26,6 +26,7 @@ struct store {
     int threads;
     sqlite3_stmt *put;
     struct measure_clock clock;
+    bool has_failed;  /* and has said why: nothing more is written */
     double flushed_s; /* when */
     struct arena *held_arena;
     struct held_row *held;
@@ -147,8 +148,8 @@ bool
 store_flush(struct store *store, struct error_list *errors)
 {
     store->flushed_s = store->clock.now_s(store->clock.context);
-    if (store->held_count == 0)
-        return true;
+    if (store->held_count == 0 || store->has_failed)
+        return !store->has_failed;
     bool is_right = store_file_begin(&store->file, errors);
     if (is_right) {
         for (size_t i = 0; i < store->held_count && is_right; i++)
@@ -160,6 +161,7 @@ store_flush(struct store *store, struct error_list *errors)
     store->held_arena = fresh;
     store->held = NULL;
     store->held_count = store->held_room = 0;
+    store->has_failed = !is_right;
     return is_right;
 }
 

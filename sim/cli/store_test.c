@@ -191,6 +191,9 @@ START_TEST(a_store_that_another_program_holds_is_waited_for_and_then_an_io_fault
                      "is held by another program, for more than 0.02 s by now");
     ck_assert_int_eq(errors.items[0].kind, ERROR_IO);
     sqlite3_close(other);
+    ck_assert(store_put(store, &LABEL, &row, &errors));
+    ck_assert(!store_flush(store, &errors));
+    ck_assert_int_eq(errors.count, 1); /* it is said once */
     store_close(store);
 }
 END_TEST

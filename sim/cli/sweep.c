@@ -124,7 +124,7 @@ sweep_parse_words(const char *text, struct sweep_words *words, struct arena *are
     *words = (struct sweep_words){0};
     const char *at = parse_key(text, &words->key, arena);
     if (at == NULL)
-        return fail(fault, "wanted KEY=VALUE,VALUE,...");
+        return fail(fault, "wanted FIELD=VALUE,VALUE,...");
     for (;;) {
         size_t length = strcspn(at, ",");
         if (length == 0)

@@ -108,12 +108,6 @@ START_TEST(its_data_say_what_it_shows)
 }
 END_TEST
 
-static const char *
-maybe_name(uint64_t *seed)
-{
-    return check_random_below(seed, 3) ? check_random_name(seed, arena) : NULL;
-}
-
 static struct area_chart_panel
 random_panel(uint64_t *seed, size_t kind_count, bool is_wild)
 {
@@ -126,45 +120,39 @@ random_panel(uint64_t *seed, size_t kind_count, bool is_wild)
         double *heights = arena_alloc(arena, count + 1, sizeof *heights);
         for (size_t i = 0; i < count; i++)
             heights[i] = is_wild ? check_random_value(seed) : check_random_like(seed, 1e9);
-        layers[k] = (struct area_chart_layer){heights, maybe_name(seed)};
+        layers[k] = (struct area_chart_layer){heights, check_random_name_or_none(seed, arena)};
     }
-    return (struct area_chart_panel){maybe_name(seed), x, count, layers};
+    return (struct area_chart_panel){check_random_name_or_none(seed, arena), x, count, layers};
 }
 
 START_TEST(no_text_overlaps_or_leaves_the_page_whatever_is_drawn)
 {
-    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
-                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
     uint64_t seed = (uint64_t)_i + 1;
     size_t kind_count = check_random_below(&seed, 7),
            panel_count = check_random_below(&seed, 5);
     bool is_wild = check_random_below(&seed, 2);
     struct area_chart_kind *some = arena_alloc(arena, kind_count + 1, sizeof *some);
     struct area_chart_panel *panels = arena_alloc(arena, panel_count + 1, sizeof *panels);
-    struct error_list errors = {0};
-    struct text svg = text_new(arena);
     for (size_t i = 0; i < kind_count; i++)
-        some[i] = (struct area_chart_kind){
-            check_random_name(&seed, arena),
-            (enum style_slot)check_random_below(&seed, STYLE_SLOT_COUNT), 0.0};
+        some[i] = (struct area_chart_kind){check_random_name(&seed, arena),
+                                           check_random_slot(&seed), 0.0};
     for (size_t i = 0; i < panel_count; i++)
         panels[i] = random_panel(&seed, kind_count, is_wild);
     struct area_chart chart = {.title = check_random_name(&seed, arena),
-                               .subtitle = maybe_name(&seed),
-                               .footer = maybe_name(&seed),
+                               .subtitle = check_random_name_or_none(&seed, arena),
+                               .footer = check_random_name_or_none(&seed, arena),
                                .x_name = check_random_name(&seed, arena),
                                .x_unit = "s",
                                .y_name = check_random_name(&seed, arena),
                                .y_unit = "B",
                                .limit = check_random_value(&seed),
-                               .limit_name = maybe_name(&seed),
+                               .limit_name = check_random_name_or_none(&seed, arena),
                                .kinds = some,
                                .kind_count = kind_count,
                                .panels = panels,
                                .panel_count = panel_count};
-    area_chart_draw(&chart, pages[_i % 4], canvas);
-    check_texts(canvas);
-    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+    area_chart_draw(&chart, check_page(_i), canvas);
+    check_drawing(canvas, arena);
 }
 END_TEST
 

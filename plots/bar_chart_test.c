@@ -151,60 +151,52 @@ START_TEST(its_data_say_what_it_shows)
 }
 END_TEST
 
-static const char *
-maybe_name(uint64_t *seed)
-{
-    return check_random_below(seed, 3) ? check_random_name(seed, arena) : NULL;
-}
-
 static struct bar_chart_row
 random_row(uint64_t *seed, size_t kind_count)
 {
     struct bar_chart_piece *pieces = arena_alloc(arena, kind_count + 1, sizeof *pieces);
     bool likes = check_random_below(seed, 2);
     for (size_t i = 0; i < kind_count; i++)
-        pieces[i] = (struct bar_chart_piece){
-            likes ? check_random_like(seed, 0.1) : check_random_value(seed), maybe_name(seed)};
+        pieces[i] = (struct bar_chart_piece){likes ? check_random_like(seed, 0.1)
+                                                   : check_random_value(seed),
+                                             check_random_name_or_none(seed, arena)};
     return (struct bar_chart_row){
         .name = check_random_name(seed, arena),
         .pieces = check_random_below(seed, 5) ? pieces : NULL,
         .low = check_random_value(seed),
         .high = likes ? check_random_like(seed, 0.1) : check_random_value(seed),
-        .text = maybe_name(seed),
-        .short_text = maybe_name(seed),
+        .text = check_random_name_or_none(seed, arena),
+        .short_text = check_random_name_or_none(seed, arena),
         .side = likes ? check_random_like(seed, 2e11) : check_random_value(seed),
         .side_limit = check_random_below(seed, 2) ? 192e9 : check_random_value(seed),
-        .side_text = maybe_name(seed),
+        .side_text = check_random_name_or_none(seed, arena),
         .reason = check_random_below(seed, 3) ? NULL : check_random_name(seed, arena)};
 }
 
 START_TEST(no_text_overlaps_or_leaves_the_page_whatever_is_drawn)
 {
-    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
-                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
     uint64_t seed = (uint64_t)_i + 1;
     size_t kind_count = check_random_below(&seed, 6), row_count = check_random_below(&seed, 20);
     struct bar_chart_kind *random_kinds =
         arena_alloc(arena, kind_count + 1, sizeof *random_kinds);
     struct bar_chart_row *rows = arena_alloc(arena, row_count + 1, sizeof *rows);
     for (size_t i = 0; i < kind_count; i++)
-        random_kinds[i] = (struct bar_chart_kind){
-            check_random_name(&seed, arena),
-            (enum style_slot)check_random_below(&seed, STYLE_SLOT_COUNT), 0.0};
+        random_kinds[i] = (struct bar_chart_kind){check_random_name(&seed, arena),
+                                                  check_random_slot(&seed), 0.0};
     for (size_t i = 0; i < row_count; i++)
         rows[i] = random_row(&seed, kind_count);
     struct bar_chart chart = {.title = check_random_name(&seed, arena),
-                              .subtitle = maybe_name(&seed),
-                              .footer = maybe_name(&seed),
+                              .subtitle = check_random_name_or_none(&seed, arena),
+                              .footer = check_random_name_or_none(&seed, arena),
                               .main = {check_random_name(&seed, arena), "s"},
-                              .side = {maybe_name(&seed), "B"},
-                              .limit_name = maybe_name(&seed),
+                              .side = {check_random_name_or_none(&seed, arena), "B"},
+                              .limit_name = check_random_name_or_none(&seed, arena),
                               .kinds = random_kinds,
                               .kind_count = kind_count,
                               .rows = rows,
                               .row_count = row_count};
-    bar_chart_draw(&chart, pages[_i % 4], canvas);
-    check_texts(canvas);
+    bar_chart_draw(&chart, check_page(_i), canvas);
+    check_drawing(canvas, arena);
 }
 END_TEST
 

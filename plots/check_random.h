@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plots/style.h"
 #include "sim/base/text.h"
 
 /* From 0 to bound - 1 (Knuth's MMIX generator). */
@@ -34,6 +35,19 @@ check_random_name(uint64_t *seed, struct arena *arena)
             text_format(&name, "%s", letters[check_random_below(seed, 11)]);
     }
     return name.bytes;
+}
+
+/* One of three is none. */
+static inline const char *
+check_random_name_or_none(uint64_t *seed, struct arena *arena)
+{
+    return check_random_below(seed, 3) ? check_random_name(seed, arena) : NULL;
+}
+
+static inline enum style_slot
+check_random_slot(uint64_t *seed)
+{
+    return (enum style_slot)check_random_below(seed, STYLE_SLOT_COUNT);
 }
 
 /* Over many orders of size; one of sixteen is zero, one none, one without end. */

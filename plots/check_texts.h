@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "plots/canvas.h"
+#include "plots/style.h"
 
 static inline bool
 check_boxes_overlap(const struct canvas_box *a, const struct canvas_box *b)
@@ -32,6 +33,26 @@ check_texts(const struct canvas *canvas)
                           i);
         }
     }
+}
+
+/* The sizes of a page in turn. */
+static inline const struct style_page *
+check_page(int turn)
+{
+    static const struct style_page *const pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
+                                                     &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
+    return pages[turn % 4];
+}
+
+/* All texts readable, and a file comes of it: cairo found no fault. */
+static inline void
+check_drawing(const struct canvas *canvas, struct arena *arena)
+{
+    struct text svg = text_new(arena);
+    struct error_list errors = {0};
+    check_texts(canvas);
+    ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
+    ck_assert_uint_gt(svg.length, 0);
 }
 
 #endif

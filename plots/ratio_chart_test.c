@@ -165,8 +165,6 @@ random_panel(uint64_t *seed)
 
 START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
 {
-    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
-                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
     uint64_t seed = (uint64_t)_i + 1;
     size_t count = draw_number(&seed, 4);
     struct ratio_chart_section *sections = arena_alloc(arena, count + 1, sizeof *sections);
@@ -181,7 +179,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     struct ratio_chart chart = chart_of(sections, count);
     chart.note = "triangles: beyond the scale";
     chart.footer = draw_number(&seed, 2) ? "from there" : NULL;
-    ratio_chart_draw(&chart, pages[_i % 4], canvas);
+    ratio_chart_draw(&chart, check_page(_i), canvas);
     check_texts(canvas);
 }
 END_TEST

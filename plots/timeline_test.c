@@ -230,11 +230,9 @@ random_timeline(uint64_t *seed)
 
 START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
 {
-    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
-                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
     uint64_t seed = (uint64_t)_i + 1;
     struct timeline timeline = random_timeline(&seed);
-    timeline_draw(&timeline, pages[_i % 4], canvas);
+    timeline_draw(&timeline, check_page(_i), canvas);
     check_texts(canvas);
 }
 END_TEST

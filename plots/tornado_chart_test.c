@@ -100,12 +100,6 @@ START_TEST(its_data_say_what_it_shows)
 }
 END_TEST
 
-static const char *
-maybe_name(uint64_t *seed)
-{
-    return check_random_below(seed, 3) ? check_random_name(seed, arena) : NULL;
-}
-
 static double
 random_difference(uint64_t *seed, bool is_wild)
 {
@@ -115,8 +109,6 @@ random_difference(uint64_t *seed, bool is_wild)
 
 START_TEST(no_text_overlaps_or_leaves_the_page_whatever_is_drawn)
 {
-    const struct style_page *pages[] = {&STYLE_PAGE_SINGLE, &STYLE_PAGE_DOUBLE,
-                                        &STYLE_PAGE_SLIDE, &STYLE_PAGE_WEB};
     uint64_t seed = (uint64_t)_i + 1;
     size_t count = check_random_below(&seed, 20);
     bool is_wild = check_random_below(&seed, 2);
@@ -124,18 +116,19 @@ START_TEST(no_text_overlaps_or_leaves_the_page_whatever_is_drawn)
     for (size_t i = 0; i < count; i++)
         rows[i] = (struct tornado_row){
             check_random_name(&seed, arena), random_difference(&seed, is_wild),
-            random_difference(&seed, is_wild), maybe_name(&seed), maybe_name(&seed)};
+            random_difference(&seed, is_wild), check_random_name_or_none(&seed, arena),
+            check_random_name_or_none(&seed, arena)};
     struct tornado_chart chart = {.title = check_random_name(&seed, arena),
-                                  .subtitle = maybe_name(&seed),
-                                  .footer = maybe_name(&seed),
+                                  .subtitle = check_random_name_or_none(&seed, arena),
+                                  .footer = check_random_name_or_none(&seed, arena),
                                   .x_name = check_random_name(&seed, arena),
                                   .x_unit = "s",
                                   .better = check_random_name(&seed, arena),
                                   .worse = check_random_name(&seed, arena),
                                   .rows = rows,
                                   .row_count = count};
-    tornado_chart_draw(&chart, pages[_i % 4], canvas);
-    check_texts(canvas);
+    tornado_chart_draw(&chart, check_page(_i), canvas);
+    check_drawing(canvas, arena);
 }
 END_TEST
 

@@ -12,10 +12,11 @@ static const double text_part = 0.3;   /* of its column, at most: what stands at
 static const double side_part = 0.28, narrow_side_part = 0.36;
 static const double column_gap_pt = 20.0;
 static const double bar_pt = 18.0;
-static const double row_pt = 30.0;    /* from bar to bar */
-static const double name_pt = 12.0;   /* above a bar */
-static const double reason_pt = 11.0; /* under a bar */
-static const double head_pt = 26.0;   /* the other quantity's name and limit */
+static const double row_pt = 30.0;       /* from bar to bar */
+static const double name_pt = 12.0;      /* above a bar */
+static const double reason_pt = 11.0;    /* under a bar */
+static const double reason_gap_pt = 3.0; /* off the line that bars begin at */
+static const double head_pt = 26.0;      /* the other quantity's name and limit */
 static const double name_gap_pt = 10.0, text_gap_pt = 5.0;
 static const double whisker_pt = 1.0, whisker_end_pt = 4.0;
 static const double outline_pt = 0.8, limit_pt = 1.2;
@@ -72,7 +73,8 @@ reason_lines(const struct drawing *drawing, const struct bar_chart_row *row,
     if (drawing->chart->side.name != NULL)
         right_pt = drawing->main_reach_pt; /* a limit's line may stand beside it */
     size_t count = page_wrap(drawing->page.canvas, &quiet_font, row->reason,
-                             right_pt - drawing->main.box.x_pt, lines != NULL ? lines : own);
+                             right_pt - drawing->main.box.x_pt - reason_gap_pt,
+                             lines != NULL ? lines : own);
     return lines == NULL && !has_bar(drawing->chart, row) ? count - 1 : count;
 }
 
@@ -353,10 +355,11 @@ draw_reason(const struct drawing *drawing, const struct bar_chart_row *row, doub
     size_t count = reason_lines(drawing, row, lines);
     double y_pt = has_bar(drawing->chart, row) ? bar_top_pt + bar_pt + reason_pt - 1.0
                                                : bar_top_pt + bar_pt / 2 + 2.5;
+    double x_pt = drawing->main.box.x_pt + reason_gap_pt;
     for (size_t i = 0; i < count; i++)
         canvas_text(drawing->page.canvas,
-                    (struct canvas_point){drawing->main.box.x_pt, y_pt + reason_pt * (double)i},
-                    &quiet_font, lines[i]);
+                    (struct canvas_point){x_pt, y_pt + reason_pt * (double)i}, &quiet_font,
+                    lines[i]);
 }
 
 static void
@@ -384,11 +387,13 @@ has_kind(const struct bar_chart *chart, size_t kind)
     return false;
 }
 
+/* Whether any bar is drawn hollow: of what cannot be run there may be no numbers. */
 static bool
-has_reason(const struct bar_chart *chart)
+has_hollow(const struct bar_chart *chart)
 {
     for (size_t i = 0; i < chart->row_count; i++)
-        if (chart->rows[i].reason != NULL)
+        if (chart->rows[i].reason != NULL &&
+            (has_bar(chart, &chart->rows[i]) || known(chart->rows[i].side) > 0.0))
             return true;
     return false;
 }
@@ -406,7 +411,7 @@ draw_legend(struct drawing *drawing)
                 page_draw_legend_name(&drawing->page, x_pt, chart->kinds[i].name, &x_pt);
             fill_kind(canvas, box, &chart->kinds[i]);
         }
-    if (has_reason(chart)) {
+    if (has_hollow(chart)) {
         struct canvas_box box =
             page_draw_legend_name(&drawing->page, x_pt, "cannot be run", &x_pt);
         canvas_outline(canvas, box, outline_pt, STYLE_QUIET);

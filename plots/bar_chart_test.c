@@ -123,9 +123,9 @@ static const char small_dump[] = "canvas 500.00 230.20\n"
                                  "text 142.50 130.12 #1A1A1A 8.0 '200 ms'\n"
                                  "outline 353.40 118.20 97.10 18.00 #595959 0.80\n"
                                  "text 455.50 130.12 #1A1A1A 8.0 '200 GB'\n"
-                                 "text 30.08 146.20 #595959 7.0 'too large'\n"
+                                 "text 33.08 146.20 #595959 7.0 'too large'\n"
                                  "text 15.00 171.12 #1A1A1A 8.0 'c'\n"
-                                 "text 30.08 170.70 #595959 7.0 'no such plan'\n";
+                                 "text 33.08 170.70 #595959 7.0 'no such plan'\n";
 
 START_TEST(a_small_chart_is_drawn_to_scale)
 {
@@ -134,6 +134,20 @@ START_TEST(a_small_chart_is_drawn_to_scale)
     bar_chart_draw(&chart, &(struct style_page){500, 200, 1}, canvas);
     canvas_dump(canvas, &dump);
     ck_assert_str_eq(dump.bytes, small_dump);
+}
+END_TEST
+
+/* What cannot be run and has no numbers has no hollow bar either that the legend could name. */
+START_TEST(the_legend_names_hollow_bars_that_there_are)
+{
+    struct bar_chart chart = small_chart();
+    struct text dump = text_new(arena);
+    chart.rows += 2;
+    chart.row_count = 1;
+    bar_chart_draw(&chart, &(struct style_page){500, 200, 1}, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_ptr_nonnull(strstr(dump.bytes, "no such plan"));
+    ck_assert_ptr_null(strstr(dump.bytes, "cannot be run"));
 }
 END_TEST
 
@@ -207,6 +221,7 @@ bar_chart_suite(void)
     TCase *tests = tcase_create("bar_chart");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
+    tcase_add_test(tests, the_legend_names_hollow_bars_that_there_are);
     tcase_add_test(tests, its_data_say_what_it_shows);
     tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 100);
     suite_add_tcase(suite, tests);

@@ -237,6 +237,34 @@ START_TEST(a_panel_has_a_scale_and_marks_of_its_own)
 }
 END_TEST
 
+/* From the end of a curve that ends early a hairline of its colour leads to its label. */
+START_TEST(a_label_far_from_its_curve_is_led_to)
+{
+    static const struct line_chart_vertex whole[] = {{0, 1, 1, 1}, {8, 1, 1, 1}},
+                                          half[] = {{0, 2, 2, 2}, {4, 2, 2, 2}};
+    const struct line_chart_series series[] = {
+        {.label = "whole", .curve = whole, .vertex_count = 2},
+        {.label = "half", .curve = half, .vertex_count = 2}};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "two",
+                                         .x = {"n", "", LINE_CHART_LINEAR},
+                                         .y = {"rate", "", LINE_CHART_LINEAR},
+                                         .series = series,
+                                         .series_count = 2},
+                    &STYLE_PAGE_WEB, canvas);
+    canvas_dump(canvas, &dump);
+    size_t leaders[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const char *colour =
+            arena_format(arena, "#%06X 0.50\n", (unsigned)line_chart_colour((size_t)i));
+        for (const char *at = strstr(dump.bytes, colour); at; at = strstr(at + 1, colour))
+            leaders[i]++;
+    }
+    ck_assert_uint_eq(leaders[0], 0);
+    ck_assert_uint_eq(leaders[1], 1);
+}
+END_TEST
+
 START_TEST(the_first_colours_differ)
 {
     for (size_t a = 0; a < 14; a++)
@@ -337,6 +365,7 @@ line_chart_suite(void)
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
+    tcase_add_test(tests, a_label_far_from_its_curve_is_led_to);
     tcase_add_test(tests, the_first_colours_differ);
     tcase_add_test(tests, one_point_alone_has_a_scale);
     tcase_add_test(tests, a_curve_has_a_gap_where_nothing_is_known);

@@ -14,8 +14,9 @@ static const double point_radius_pt = 2.2;
 static const double point_halo_pt = 0.7; /* of paper round a point, to part it from the curve */
 static const double ring_pt = 0.8;
 static const double note_radius_pt = 1.8, strong_note_radius_pt = 3.0;
-static const double label_shade = 0.45;  /* of the series' colour, that letters be read */
-static const double series_gap_pt = 6.0; /* from the box to a curve's label */
+static const double label_shade = 0.45;    /* of the series' colour, that letters be read */
+static const double series_gap_pt = 6.0;   /* from the box to a curve's label */
+static const double leader_from_pt = 24.0; /* a curve that ends so far before its label */
 static const double lone_band_pt = 6.0;
 static const double limit_pt = 1.2;
 static const double thin_pitch_pt = 0.375;                         /* a dot of a PNG */
@@ -303,16 +304,17 @@ draw_series(const struct line_panel *panel, struct drawn *drawn, struct canvas *
 /* A curve's label and where it wants to be. */
 struct end_label {
     size_t series;
-    double y_pt;
+    struct canvas_point end;
 };
 
 /* Where the curve's last vertex that is drawn lies; false when there is none. */
 static bool
-find_end(const struct line_panel *panel, const struct line_chart_series *series, double *y_pt)
+find_end(const struct line_panel *panel, const struct line_chart_series *series,
+         struct canvas_point *end)
 {
     for (size_t i = series->vertex_count; i-- > 0;)
         if (run_end(series, i) > i) {
-            *y_pt = plane_point(&panel->plane, series->curve[i].x, series->curve[i].y).y_pt;
+            *end = plane_point(&panel->plane, series->curve[i].x, series->curve[i].y);
             return true;
         }
     return false;
@@ -326,10 +328,10 @@ collect_end_labels(const struct line_panel *panel, struct end_label *ends)
     for (size_t s = panel->first; s < panel->end; s++) {
         struct end_label end = {.series = s};
         const struct line_chart_series *series = &panel->chart->series[s];
-        if (series->label == NULL || !find_end(panel, series, &end.y_pt))
+        if (series->label == NULL || !find_end(panel, series, &end.end))
             continue;
         size_t place = count++;
-        for (; place > 0 && ends[place - 1].y_pt > end.y_pt; place--)
+        for (; place > 0 && ends[place - 1].end.y_pt > end.end.y_pt; place--)
             ends[place] = ends[place - 1];
         ends[place] = end;
     }
@@ -348,14 +350,19 @@ draw_end_labels(const struct line_panel *panel, struct canvas *canvas)
     size_t count = collect_end_labels(panel, ends);
     for (size_t i = 0; i < count; i++)
         labels[i] =
-            (struct spread_label){.wanted = ends[i].y_pt, .width = STYLE_SMALL_PT * 1.2};
+            (struct spread_label){.wanted = ends[i].end.y_pt, .width = STYLE_SMALL_PT * 1.2};
     const double range[2] = {box->y_pt, box->y_pt + box->height_pt};
     while (count > 0 && !spread_labels(arena, labels, count, range, 0.0))
         count--;
     double right_pt = box->x_pt + box->width_pt;
     for (size_t i = 0; i < count; i++) {
         struct canvas_font font = series_font;
-        font.rgb = style_shade(colour_of(panel->chart, ends[i].series), label_shade);
+        uint32_t rgb = colour_of(panel->chart, ends[i].series);
+        font.rgb = style_shade(rgb, label_shade);
+        if (ends[i].end.x_pt + leader_from_pt < right_pt)
+            canvas_line(canvas, ends[i].end,
+                        (struct canvas_point){right_pt + series_gap_pt / 2, labels[i].centre},
+                        STYLE_HAIRLINE_PT, rgb);
         struct canvas_point at = {right_pt + series_gap_pt,
                                   labels[i].centre + 0.365 * STYLE_SMALL_PT};
         const char *label = panel->chart->series[ends[i].series].label;

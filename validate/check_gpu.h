@@ -4,11 +4,11 @@
 #ifndef VALIDATE_CHECK_GPU_H
 #define VALIDATE_CHECK_GPU_H
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
-#include "validate/check_gpu_source.h"
+#include "validate/check_gpu_block.h"
 #include "validate/gpu.h"
 
 /* Calls of each sort until one fails; negative: never. */
@@ -22,101 +22,41 @@ static struct check_gpu_faults check_gpu_faults;
 static int check_gpu_live;     /* pieces of memory, events, descriptions that nobody freed */
 static int check_gpu_launches; /* so far */
 
-enum { CHECK_GPU_FAULT = 700, CHECK_GPU_NO_FUNCTION = 500 };
+enum { CHECK_GPU_FAULT = 700, CHECK_GPU_NO_FUNCTION = 500, CHECK_GPU_RANKS = 4 };
 
+/* GPUs are driven by a thread each, and this process is all of them. */
+static int check_gpu_lock;
+
+static void
+check_gpu_enter(void)
+{
+    while (__sync_lock_test_and_set(&check_gpu_lock, 1) != 0)
+        (void)sched_yield();
+}
+
+static void
+check_gpu_leave(void)
+{
+    __sync_lock_release(&check_gpu_lock);
+}
+
+/* Whether this call is the one to fail. */
 static bool
 check_gpu_fails(int *left)
 {
-    return *left >= 0 && (*left)-- == 0;
-}
-
-/* ---- Threads of a block, one after the other from meeting to meeting */
-
-enum { CHECK_GPU_THREADS = 256, CHECK_GPU_STACK_BYTES = 65536 };
-
-struct check_gpu_place threadIdx, blockIdx, blockDim, gridDim;
-
-static struct {
-    ucontext_t scheduler, threads[CHECK_GPU_THREADS];
-    bool is_done[CHECK_GPU_THREADS], is_known[CHECK_GPU_THREADS];
-    char *stacks;
-    bool is_alone; /* the threads do not meet */
-    int count, current;
-    const struct check_gpu_kernel *kernel;
-    void **arguments;
-} check_gpu_block;
-
-static void
-check_gpu_thread(void)
-{
-    check_gpu_block.kernel->call(check_gpu_block.arguments);
-    check_gpu_block.is_done[check_gpu_block.current] = true;
-}
-
-void
-check_gpu_meet(void)
-{
-    if (check_gpu_block.is_alone)
-        abort(); /* the first thread did not come here */
-    ucontext_t *own = &check_gpu_block.threads[check_gpu_block.current];
-    (void)swapcontext(own, &check_gpu_block.scheduler);
+    check_gpu_enter();
+    bool is_fault = *left >= 0 && (*left)-- == 0;
+    check_gpu_leave();
+    return is_fault;
 }
 
 static void
-check_gpu_begin_block(void)
+check_gpu_count(int *counter, int more)
 {
-    check_gpu_block.is_alone = false;
-    for (int i = 0; i < check_gpu_block.count; i++) {
-        ucontext_t *thread = &check_gpu_block.threads[i];
-        if (!check_gpu_block.is_known[i])
-            (void)getcontext(thread); /* once: it asks the kernel */
-        check_gpu_block.is_known[i] = true;
-        thread->uc_stack.ss_sp = check_gpu_block.stacks + (size_t)i * CHECK_GPU_STACK_BYTES;
-        thread->uc_stack.ss_size = CHECK_GPU_STACK_BYTES;
-        thread->uc_link = &check_gpu_block.scheduler;
-        makecontext(thread, check_gpu_thread, 0);
-        check_gpu_block.is_done[i] = false;
-    }
+    (void)__sync_fetch_and_add(counter, more);
 }
 
-static void
-check_gpu_turn_to(int thread)
-{
-    unsigned place = (unsigned)thread;
-    check_gpu_block.current = thread;
-    threadIdx = (struct check_gpu_place){place % blockDim.x, place / blockDim.x, 0};
-}
-
-/* To the next meeting, or the end; true: there is more to do. */
-static bool
-check_gpu_run_thread(int thread)
-{
-    if (check_gpu_block.is_done[thread])
-        return false;
-    check_gpu_turn_to(thread);
-    (void)swapcontext(&check_gpu_block.scheduler, &check_gpu_block.threads[thread]);
-    return !check_gpu_block.is_done[thread];
-}
-
-/* Where the first thread meets nobody, nobody does. */
-static void
-check_gpu_run_block(void)
-{
-    check_gpu_begin_block();
-    bool is_left = check_gpu_run_thread(0);
-    check_gpu_block.is_alone = !is_left;
-    for (int i = 1; !is_left && i < check_gpu_block.count; i++) {
-        check_gpu_turn_to(i);
-        check_gpu_thread();
-    }
-    for (int i = 1; is_left && i < check_gpu_block.count; i++)
-        (void)check_gpu_run_thread(i);
-    while (is_left) {
-        is_left = false;
-        for (int i = 0; i < check_gpu_block.count; i++)
-            is_left = check_gpu_run_thread(i) || is_left;
-    }
-}
+/* ---- Launches */
 
 static int
 check_gpu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -124,10 +64,11 @@ check_gpu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid
                  void *stream, void **arguments, void **extra)
 {
     (void)grid_z, (void)block_z, (void)shared_bytes, (void)stream, (void)extra;
-    check_gpu_launches++;
+    check_gpu_count(&check_gpu_launches, 1);
     if (check_gpu_fails(&check_gpu_faults.launch) || block_x * block_y > CHECK_GPU_THREADS ||
         grid_x == 0)
         return CHECK_GPU_FAULT;
+    check_gpu_enter();
     gridDim = (struct check_gpu_place){grid_x, grid_y, 1};
     blockDim = (struct check_gpu_place){block_x, block_y, 1};
     check_gpu_block.count = (int)(block_x * block_y);
@@ -138,6 +79,7 @@ check_gpu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid
             blockIdx = (struct check_gpu_place){x, y, 0};
             check_gpu_run_block();
         }
+    check_gpu_leave();
     return 0;
 }
 
@@ -166,7 +108,7 @@ check_gpu_memory_new(void **memory, size_t size_bytes)
     *memory =
         aligned_alloc(line_bytes, (size_bytes + line_bytes - 1) / line_bytes * line_bytes);
     memset(*memory, 0xff, size_bytes); /* NaN: nobody may rely on zeroes */
-    check_gpu_live++;
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -174,7 +116,7 @@ static int
 check_gpu_memory_free(void *memory)
 {
     free(memory);
-    check_gpu_live--;
+    check_gpu_count(&check_gpu_live, -1);
     return 0;
 }
 
@@ -211,7 +153,7 @@ check_gpu_event_new(void **event, unsigned flags)
     if (check_gpu_fails(&check_gpu_faults.event))
         return CHECK_GPU_FAULT;
     *event = calloc(1, sizeof(int));
-    check_gpu_live++;
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -267,7 +209,7 @@ static int
 check_gpu_object_free(void *object)
 {
     free(object);
-    check_gpu_live--;
+    check_gpu_count(&check_gpu_live, -1);
     return 0;
 }
 
@@ -278,7 +220,7 @@ check_gpu_product_new(void **product, int compute_type, int scale_type)
     if (compute_type != numbers->compute_fp32 || scale_type != numbers->type_fp32)
         return CHECK_GPU_FAULT;
     *product = calloc(1, sizeof(struct check_gpu_product));
-    check_gpu_live++;
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -304,7 +246,7 @@ check_gpu_matrix_new(void **matrix, int type, uint64_t rows, uint64_t columns, i
     struct check_gpu_matrix *own = malloc(sizeof *own);
     *own = (struct check_gpu_matrix){(int64_t)rows, (int64_t)columns, stride};
     *matrix = own;
-    check_gpu_live++;
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -312,7 +254,7 @@ static int
 check_gpu_preference_new(void **preference)
 {
     *preference = calloc(1, 1);
-    check_gpu_live++;
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -356,7 +298,7 @@ check_gpu_multiply(void *blas, void *object, const void *alpha, const void *a, v
     (void)blas, (void)choice, (void)workspace, (void)workspace_bytes, (void)stream;
     if (c != d || c_matrix != d_matrix || depth != (is_b ? second->columns : second->rows))
         return CHECK_GPU_FAULT;
-    check_gpu_launches++;
+    check_gpu_count(&check_gpu_launches, 1);
     for (int64_t column = 0; column < third->columns; column++)
         for (int64_t row = 0; row < third->rows; row++) {
             float *out = (float *)d + column * third->stride + row, sum = 0;
@@ -370,13 +312,98 @@ check_gpu_multiply(void *blas, void *object, const void *alpha, const void *a, v
     return 0;
 }
 
+/* ---- Collectives: one sum over all that were named within a group */
+
+static struct {
+    float *from[CHECK_GPU_RANKS];
+    int count, ranks;
+    size_t length;
+    int fault; /* what the next group ends with */
+} check_gpu_group;
+
+static int
+check_gpu_communicators_new(void **communicators, int count, const int *devices)
+{
+    for (int i = 0; i < count; i++) {
+        communicators[i] = &check_gpu_group;
+        if (devices[i] != i)
+            return CHECK_GPU_FAULT;
+        check_gpu_count(&check_gpu_live, 1);
+    }
+    check_gpu_group.ranks = count;
+    return 0;
+}
+
+static int
+check_gpu_communicator_free(void *communicator)
+{
+    (void)communicator;
+    check_gpu_count(&check_gpu_live, -1);
+    return 0;
+}
+
+static int
+check_gpu_group_start(void)
+{
+    check_gpu_group.count = 0;
+    return 0;
+}
+
+static int
+check_gpu_all_reduce(const void *from, void *to, size_t count, int type, int operation,
+                     void *communicator, void *stream)
+{
+    (void)communicator, (void)stream;
+    if (from != to || type != GPU_COLLECTIVE_FP32 || operation != GPU_COLLECTIVE_SUM)
+        return CHECK_GPU_FAULT;
+    check_gpu_group.from[check_gpu_group.count++] = to;
+    check_gpu_group.length = count;
+    return 0;
+}
+
+static int
+check_gpu_group_end(void)
+{
+    if (check_gpu_group.count != check_gpu_group.ranks || check_gpu_group.fault != 0)
+        return CHECK_GPU_FAULT;
+    check_gpu_count(&check_gpu_launches, 1);
+    for (size_t i = 0; i < check_gpu_group.length; i++) {
+        float sum = 0;
+        for (int rank = 0; rank < check_gpu_group.count; rank++)
+            sum += check_gpu_group.from[rank][i];
+        for (int rank = 0; rank < check_gpu_group.count; rank++)
+            check_gpu_group.from[rank][i] = sum;
+    }
+    return 0;
+}
+
+static const char *
+check_gpu_collectives_text(int status)
+{
+    return status == CHECK_GPU_FAULT ? "unhandled system error" : "something else";
+}
+
+static int
+check_gpu_context_set(void *context)
+{
+    (void)context;
+    return 0;
+}
+
 /* ---- Together */
 
 /* An open GPU of the vendor, nothing of it used yet. */
 static inline struct gpu
 check_gpu_open(enum gpu_vendor vendor)
 {
-    const struct gpu_api api = {.error_text = check_gpu_error_text,
+    const struct gpu_api api = {.context_set = check_gpu_context_set,
+                                .communicators_new = check_gpu_communicators_new,
+                                .communicator_free = check_gpu_communicator_free,
+                                .collectives_error_text = check_gpu_collectives_text,
+                                .group_start = check_gpu_group_start,
+                                .group_end = check_gpu_group_end,
+                                .all_reduce = check_gpu_all_reduce,
+                                .error_text = check_gpu_error_text,
                                 .memory_new = check_gpu_memory_new,
                                 .memory_free = check_gpu_memory_free,
                                 .enqueue_copy_in = check_gpu_copy,
@@ -413,6 +440,7 @@ check_gpu_open(enum gpu_vendor vendor)
     check_gpu_vendor = vendor;
     check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, NULL, false};
     check_gpu_live = check_gpu_launches = 0;
+    check_gpu_group.fault = 0;
     check_gpu_block.stacks = malloc((size_t)CHECK_GPU_THREADS * CHECK_GPU_STACK_BYTES);
     return gpu;
 }

@@ -158,3 +158,11 @@ cpu_threads_run(const struct cpu_kernel *cpu, int threads, const union cpu_array
             run_part(cpu, &rows, operands, first, end);
     }
 }
+
+void
+cpu_threads_each(int count, void (*run)(void *context, int index), void *context)
+{
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++)
+        run(context, i);
+}

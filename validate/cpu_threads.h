@@ -9,4 +9,7 @@
 void cpu_threads_run(const struct cpu_kernel *cpu, int threads,
                      const union cpu_array *operands);
 
+/* Calls run for every index below count, each in a thread of its own where the system has one. */
+void cpu_threads_each(int count, void (*run)(void *context, int index), void *context);
+
 #endif

@@ -131,11 +131,19 @@ struct training *
 training_new(const struct training_shape *shape, const struct process_group *world,
              const struct training_device *device, uint64_t seed, struct arena *arena)
 {
+    const struct training_groups groups = training_groups_new(shape, world, arena);
+    return training_new_of(shape, &groups, device, seed, arena);
+}
+
+struct training *
+training_new_of(const struct training_shape *shape, const struct training_groups *groups,
+                const struct training_device *device, uint64_t seed, struct arena *arena)
+{
     struct training *step = arena_alloc(arena, 1, sizeof *step);
     step->device = device;
     step->shape = *shape;
-    step->part = training_shape_part(shape, world->rank);
-    step->groups = training_groups_new(shape, world, arena);
+    step->part = training_shape_part(shape, groups->world->rank);
+    step->groups = *groups;
     step->model = training_model_of(shape, &step->part, arena);
     int64_t elements = step->model.elements;
     step->weights =

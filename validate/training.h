@@ -88,6 +88,12 @@ struct training *training_new(const struct training_shape *shape,
                               const struct training_device *device, uint64_t seed,
                               struct arena *arena);
 
+/* The same of one rank, whose groups are known. */
+struct training *training_new_of(const struct training_shape *shape,
+                                 const struct training_groups *groups,
+                                 const struct training_device *device, uint64_t seed,
+                                 struct arena *arena);
+
 /* The words of a microbatch and those behind them: most follow from the one before, so that there
  * is something to learn. */
 void training_take_words(struct training *step, struct training_kept *kept, int64_t microbatch);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "validate/cpu_run.h"
+#include "validate/training_gpus.h"
 
 struct reference {
     const struct training_shape *shape;
@@ -381,6 +382,20 @@ count_other_choices(const struct training *there, const struct training *here,
     return other;
 }
 
+/* Adds one machine's part in the squares. */
+static void
+add_squares(const struct training *there, const struct training *here, struct arena *arena,
+            struct squares *squares)
+{
+    size_t bytes = (size_t)here->model.elements * sizeof(float);
+    const float *gradient = fetch(there, there->gradients.all, bytes, arena);
+    for (int64_t i = 0; i < here->model.elements; i++) {
+        double wanted = (double)here->gradients.all[i];
+        squares->difference += pow((double)gradient[i] - wanted, 2);
+        squares->whole += wanted * wanted;
+    }
+}
+
 struct training_difference
 training_check_device(const struct training_shape *shape, const struct training_device *device,
                       uint64_t seed, struct arena *arena)
@@ -389,21 +404,34 @@ training_check_device(const struct training_shape *shape, const struct training_
     struct arena *own = arena_new_beside(arena);
     struct training *there = training_new(shape, &alone, device, seed, own);
     struct training *here = training_new(shape, &alone, training_device_cpu(own), seed, own);
-    size_t bytes = (size_t)here->model.elements * sizeof(float);
-    double difference = 0, square = 0;
+    struct squares squares = {0};
     training_run_passes(there);
     training_run_passes(here);
-    const float *gradient = fetch(there, there->gradients.all, bytes, own);
-    for (int64_t i = 0; i < here->model.elements; i++) {
-        double wanted = (double)here->gradients.all[i];
-        difference += pow((double)gradient[i] - wanted, 2);
-        square += wanted * wanted;
-    }
+    add_squares(there, here, own, &squares);
     struct training_difference result = {
-        .gradient_fraction = sqrt(difference / square),
+        .gradient_fraction = sqrt(squares.difference / squares.whole),
         .loss_fraction = fabs(training_loss(there) / training_loss(here) - 1),
         .choices = here->part.layers * here->part.copies,
         .other_choices = count_other_choices(there, here, own)};
+    arena_free(own);
+    return result;
+}
+
+struct training_difference
+training_check_gpus(const struct training_gpus *all, uint64_t seed, struct arena *arena)
+{
+    const struct process_group alone = {.rank = 0, .size = 1};
+    const struct training_shape *cut = &training_gpus_step(all, 0)->shape;
+    const struct training_shape whole = training_shape_alone(cut);
+    struct arena *own = arena_new_beside(arena);
+    struct training *here = training_new(&whole, &alone, training_device_cpu(own), seed, own);
+    struct squares squares = {0};
+    training_run_passes(here);
+    for (int rank = 0; rank < cut->data; rank++)
+        add_squares(training_gpus_step(all, rank), here, own, &squares);
+    struct training_difference result = {
+        .gradient_fraction = sqrt(squares.difference / squares.whole),
+        .loss_fraction = fabs(training_gpus_loss(all) / training_loss(here) - 1)};
     arena_free(own);
     return result;
 }

@@ -33,4 +33,10 @@ struct training_difference training_check_device(const struct training_shape *sh
                                                  const struct training_device *device,
                                                  uint64_t seed, struct arena *arena);
 
+/* What training_gpus.h's ranks have made of the shape's passes, against one core that does it all;
+ * choices are not looked at. */
+struct training_gpus;
+struct training_difference training_check_gpus(const struct training_gpus *all, uint64_t seed,
+                                               struct arena *arena);
+
 #endif

@@ -9,7 +9,8 @@
 #include "sim/base/check_near.h"
 #include "sim/base/json.h"
 #include "validate/check_gpu.h"
-#include "validate/training.h"
+#include "validate/training_check.h"
+#include "validate/training_gpus.h"
 #include "validate/training_measure.h"
 #include "validate/training_optimizer.h"
 
@@ -277,6 +278,66 @@ START_TEST(wrong_results_are_not_timed)
 }
 END_TEST
 
+/* Three GPUs, two sequences each: their sums are the gradients of one core that has all six, and
+ * after two steps all hold the same weights. */
+START_TEST(gpus_add_up_to_one_core)
+{
+    struct error_list errors = {0};
+    struct training_shape shape = SMALL;
+    shape.data = 3;
+    shape.global_batch_sequences = 6;
+    shape.sequence_tokens = 9;
+    open_gpu((enum gpu_vendor)_i);
+    struct gpu more[2] = {gpu, gpu};
+    more[0].workspace = more[1].workspace = NULL;
+    struct gpu *const gpus[] = {&gpu, &more[0], &more[1]};
+    struct training_gpus *all = training_gpus_new(gpus, &shape, 1, arena, &errors);
+    ck_assert_ptr_nonnull(all);
+    ck_assert(training_gpus_run(all, (struct training_gpus_call){0, false}, &errors));
+    struct training_difference difference = training_check_gpus(all, 1, arena);
+    ck_assert_double_lt(difference.gradient_fraction, 1e-5);
+    ck_assert_double_lt(difference.loss_fraction, 1e-6);
+    for (int64_t number = 0; number < 2; number++)
+        ck_assert(training_gpus_run(all, (struct training_gpus_call){number, true}, &errors));
+    const struct training *first = training_gpus_step(all, 0);
+    for (int rank = 1; rank < 3; rank++)
+        ck_assert_int_eq(memcmp(training_gpus_step(all, rank)->weights.all, first->weights.all,
+                                (size_t)first->model.elements * sizeof(float)),
+                         0);
+    check_gpu_group.fault = 1;
+    ck_assert(!training_gpus_run(all, (struct training_gpus_call){2, true}, &errors));
+    ck_assert_str_eq(strchr(errors.items[0].what, ':'), ": unhandled system error");
+    training_gpus_free(all);
+    for (int i = 0; i < 2; i++)
+        check_gpu_memory_free(more[i].workspace);
+    close_gpu();
+}
+END_TEST
+
+START_TEST(a_gpu_that_fails_keeps_all_from_meeting)
+{
+    struct error_list errors = {0};
+    struct training_shape shape = tiny();
+    shape.data = shape.global_batch_sequences = 2;
+    open_gpu(GPU_CUDA);
+    struct gpu other = gpu;
+    other.workspace = NULL;
+    struct gpu *const gpus[] = {&gpu, &other};
+    struct training_gpus *all = training_gpus_new(gpus, &shape, 1, arena, &errors);
+    check_gpu_faults.launch = 30;
+    ck_assert(!training_gpus_run(all, (struct training_gpus_call){0, true}, &errors));
+    ck_assert_str_eq(errors.items[0].what, "a launch: an illegal memory access (700)");
+    training_gpus_free(all);
+    check_gpu_memory_free(other.workspace);
+    shape.data = 1;
+    shape.tensor = 2;
+    ck_assert_ptr_null(training_gpus_new(gpus, &shape, 1, arena, &errors));
+    ck_assert_str_eq(errors.items[1].what,
+                     "a step on GPUs wants data ranks alone: tensor, expert, pipeline 1");
+    close_gpu();
+}
+END_TEST
+
 Suite *
 training_gpu_suite(void)
 {
@@ -291,6 +352,8 @@ training_gpu_suite(void)
     tcase_add_test(tests, what_has_no_code_is_refused);
     tcase_add_test(tests, the_answer_is_checked_and_adds_up);
     tcase_add_test(tests, wrong_results_are_not_timed);
+    tcase_add_loop_test(tests, gpus_add_up_to_one_core, 0, GPU_VENDOR_COUNT);
+    tcase_add_test(tests, a_gpu_that_fails_keeps_all_from_meeting);
     suite_add_tcase(suite, tests);
     return suite;
 }

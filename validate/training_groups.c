@@ -62,3 +62,17 @@ training_groups_new(const struct training_shape *shape, const struct process_gro
         groups.behind = world->rank + (int)of_stage;
     return groups;
 }
+
+struct training_groups
+training_groups_of_copies(int rank, int size, struct arena *arena)
+{
+    const struct process_group whole = {.rank = rank, .size = size}, single = {.size = 1};
+    const struct process_group *world = arena_copy(arena, &whole, sizeof whole);
+    const struct process_group *alone = arena_copy(arena, &single, sizeof single);
+    return (struct training_groups){.world = world,
+                                    .tensor = alone,
+                                    .expert = alone,
+                                    .copies = {world, world, world},
+                                    .before = -1,
+                                    .behind = -1};
+}

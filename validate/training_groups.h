@@ -23,4 +23,7 @@ struct training_groups training_groups_new(const struct training_shape *shape,
                                            const struct process_group *world,
                                            struct arena *arena);
 
+/* Those of one of several copies of the whole, whose gradients somebody else adds up. */
+struct training_groups training_groups_of_copies(int rank, int size, struct arena *arena);
+
 #endif

@@ -8,6 +8,7 @@
 #include "validate/measure_cpu.h"
 #include "validate/training_check.h"
 #include "validate/training_gpu.h"
+#include "validate/training_gpus.h"
 #include "validate/training_optimizer.h"
 #include "validate/training_replay.h"
 
@@ -33,9 +34,11 @@ struct measuring {
     const struct training_question *question;
     const struct training_effort *effort;
     const struct process_group *world;
-    struct gpu *gpu;              /* NULL: the core */
-    struct training_gpu *machine; /* of it */
-    const struct training_device *device;
+    struct gpu *gpu;                     /* NULL: the core */
+    struct training_gpu *machine;        /* of it */
+    struct gpu *gpus[TRAINING_GPUS_MAX]; /* of a run of several ranks: it and the next ones */
+    int gpu_count;
+    struct training_gpus *together; /* of them */
     struct arena *arena;
     struct training *step;
     struct training_optimizer optimizer;
@@ -111,6 +114,37 @@ check_gpu(struct measuring *measuring, const struct training_shape *shape,
         (long long)difference.other_choices, (long long)difference.choices);
 }
 
+/* The same of several GPUs: a short sequence each. */
+static bool
+check_gpus(struct measuring *measuring, const struct training_shape *shape,
+           struct error_list *errors)
+{
+    const struct training_gpus_call gradients = {0};
+    struct training_shape small = *shape;
+    uint64_t seed = measuring->effort->seed;
+    small.microbatch_sequences = 1;
+    small.global_batch_sequences = small.data;
+    if (small.sequence_tokens > CHECKED_TOKENS_GPU / small.data)
+        small.sequence_tokens = CHECKED_TOKENS_GPU / small.data;
+    struct training_gpus *all =
+        training_gpus_new(measuring->gpus, &small, seed, measuring->arena, errors);
+    if (all == NULL)
+        return false;
+    bool is_done = training_gpus_run(all, gradients, errors);
+    struct training_difference difference = {0};
+    if (is_done)
+        difference = training_check_gpus(all, seed, measuring->arena);
+    training_gpus_free(all);
+    measuring->error_fraction = difference.gradient_fraction;
+    if (!is_done || (measuring->error_fraction <= ERROR_FRACTION_MAX &&
+                     difference.loss_fraction <= ERROR_FRACTION_MAX))
+        return is_done;
+    return error_add(
+        errors, ERROR_INPUT, "",
+        "gradients of %lld GPUs differ by %g from a core's, the loss by %g: not timed",
+        (long long)shape->data, difference.gradient_fraction, difference.loss_fraction);
+}
+
 static bool
 check(struct measuring *measuring, const struct training_shape *shape,
       struct error_list *errors)
@@ -147,6 +181,27 @@ run_step(struct measuring *measuring)
     return process_largest(measuring->world, wall_s);
 }
 
+/* Of all GPUs, until the last is done. */
+static double
+run_step_of_gpus(struct measuring *measuring, struct error_list *errors)
+{
+    struct training *step = measuring->step;
+    const struct training_gpus_call call = {step->number, true};
+    double begin_s = training_times_now_s(&step->times);
+    if (!training_gpus_run(measuring->together, call, errors))
+        return 0;
+    double wall_s = training_times_now_s(&step->times) - begin_s;
+    training_times_end_step(&step->times);
+    measuring->losses[step->number++] = training_gpus_loss(measuring->together);
+    return wall_s;
+}
+
+static double
+run_one(struct measuring *measuring, struct error_list *errors)
+{
+    return measuring->together ? run_step_of_gpus(measuring, errors) : run_step(measuring);
+}
+
 static bool
 run_steps(struct measuring *measuring, struct error_list *errors)
 {
@@ -157,17 +212,21 @@ run_steps(struct measuring *measuring, struct error_list *errors)
     measuring->walls_s = arena_alloc(measuring->arena, most, sizeof *measuring->walls_s);
     measuring->cores_s = arena_alloc(measuring->arena, most, sizeof *measuring->cores_s);
     for (int64_t i = 0; i < effort->warmups; i++)
-        (void)run_step(measuring);
-    while (measuring->timed < effort->steps_min ||
-           (measuring->timed < effort->steps_max && passed_s < effort->budget_s)) {
-        double wall_s = run_step(measuring);
+        (void)run_one(measuring, errors);
+    while (errors->count == 0 &&
+           (measuring->timed < effort->steps_min ||
+            (measuring->timed < effort->steps_max && passed_s < effort->budget_s))) {
+        double wall_s = run_one(measuring, errors);
         measuring->cores_s[measuring->timed] =
             process_largest(measuring->world, training_times_last_s(&measuring->step->times));
         measuring->walls_s[measuring->timed++] = wall_s;
         passed_s += wall_s;
     }
     measuring->steps = measuring->step->number;
-    return !training_device_failed(measuring->device) || take_fault(measuring->device, errors);
+    if (errors->count > 0)
+        return false;
+    return !training_device_failed(measuring->step->device) ||
+           take_fault(measuring->step->device, errors);
 }
 
 /* ---- The answer */
@@ -269,7 +328,8 @@ write_answer(const struct measuring *measuring, struct text *out)
     if (measuring->world->size > 1)
         json_write_real_at(&writer, "measured_alone_error_fraction",
                            measuring->alone_error_fraction);
-    json_write_integer_at(&writer, "measured_ranks", measuring->world->size);
+    json_write_integer_at(&writer, "measured_ranks",
+                          measuring->gpu ? measuring->gpu_count : measuring->world->size);
     json_write_string_at(&writer, "measured_device",
                          measuring->gpu ? measuring->gpu->name
                                         : measure_cpu_device(1, out->arena));
@@ -280,31 +340,73 @@ write_answer(const struct measuring *measuring, struct text *out)
     text_format(out, "\n");
 }
 
+/* The GPUs behind the first: a run has as many as ranks. */
 static bool
-open_machine(struct measuring *measuring, const struct training_shape *shape,
-             struct error_list *errors)
+open_gpus(struct measuring *measuring, const struct training_shape *shape,
+          struct error_list *errors)
 {
-    if (!measuring->gpu) {
-        measuring->device = training_device_cpu(measuring->arena);
-        openblas_set_num_threads(1);
-        return true;
+    const struct gpu_libraries *libraries = &measuring->gpu->libraries;
+    int wanted = (int)training_shape_ranks(shape);
+    measuring->gpus[0] = measuring->gpu;
+    for (measuring->gpu_count = 1; measuring->gpu_count < wanted; measuring->gpu_count++) {
+        struct gpu *gpu = arena_alloc(measuring->arena, 1, sizeof *gpu);
+        if (!gpu_open(gpu, libraries->vendor, libraries->path, measuring->gpu_count,
+                      measuring->arena, errors))
+            return false;
+        measuring->gpus[measuring->gpu_count] = gpu;
     }
-    measuring->machine = training_gpu_new(measuring->gpu, shape, measuring->arena, errors);
-    measuring->device = measuring->machine ? training_gpu_device(measuring->machine) : NULL;
-    return measuring->machine != NULL;
+    return true;
 }
 
-/* A GPU is checked first, when its memory is empty. */
+static void
+close_machine(struct measuring *measuring)
+{
+    if (measuring->machine)
+        training_gpu_free(measuring->machine);
+    if (measuring->together)
+        training_gpus_free(measuring->together);
+    for (int i = 1; i < measuring->gpu_count; i++)
+        gpu_close(measuring->gpus[i]);
+}
+
+/* GPUs are checked first, when their memory is empty. */
+static bool
+make_step(struct measuring *measuring, const struct training_shape *shape,
+          struct error_list *errors)
+{
+    uint64_t seed = measuring->effort->seed;
+    struct arena *arena = measuring->arena;
+    if (training_shape_ranks(shape) > 1) {
+        if (!open_gpus(measuring, shape, errors) || !check_gpus(measuring, shape, errors))
+            return false;
+        measuring->together = training_gpus_new(measuring->gpus, shape, seed, arena, errors);
+        measuring->step =
+            measuring->together ? training_gpus_step(measuring->together, 0) : NULL;
+        return measuring->together != NULL;
+    }
+    measuring->gpu_count = 1;
+    if (!check_gpu(measuring, shape, errors))
+        return false;
+    measuring->machine = training_gpu_new(measuring->gpu, shape, arena, errors);
+    if (!measuring->machine)
+        return false;
+    measuring->step = training_new(shape, measuring->world,
+                                   training_gpu_device(measuring->machine), seed, arena);
+    measuring->optimizer = training_optimizer_new(measuring->step);
+    return true;
+}
+
 static bool
 run(struct measuring *measuring, const struct training_shape *shape, struct error_list *errors)
 {
-    uint64_t seed = measuring->effort->seed;
-    if (measuring->gpu && !check_gpu(measuring, shape, errors))
-        return false;
-    measuring->step =
-        training_new(shape, measuring->world, measuring->device, seed, measuring->arena);
+    struct arena *arena = measuring->arena;
+    if (measuring->gpu)
+        return make_step(measuring, shape, errors) && run_steps(measuring, errors);
+    openblas_set_num_threads(1);
+    measuring->step = training_new(shape, measuring->world, training_device_cpu(arena),
+                                   measuring->effort->seed, arena);
     measuring->optimizer = training_optimizer_new(measuring->step);
-    return (measuring->gpu || check(measuring, shape, errors)) && run_steps(measuring, errors);
+    return check(measuring, shape, errors) && run_steps(measuring, errors);
 }
 
 /* Processes that were started, and ranks that the run has. */
@@ -314,11 +416,11 @@ has_ranks(const struct measuring *measuring, const struct training_shape *shape,
 {
     long long wanted = training_shape_ranks(shape);
     const char *path = measuring->question->run;
-    if (wanted == measuring->world->size)
+    if (measuring->gpu && wanted > TRAINING_GPUS_MAX)
+        return error_add(errors, ERROR_INFEASIBLE, path,
+                         "of %lld ranks, wanted at most %d GPUs", wanted, TRAINING_GPUS_MAX);
+    if (measuring->gpu || wanted == measuring->world->size)
         return true;
-    if (measuring->gpu)
-        return error_add(errors, ERROR_INFEASIBLE, path, "of %lld ranks, wanted 1: one GPU",
-                         wanted);
     return error_add(errors, ERROR_INFEASIBLE, path,
                      "of %lld ranks, but there are %d processes: mpirun -n %lld starts them",
                      wanted, measuring->world->size, wanted);
@@ -336,12 +438,11 @@ training_measure(const struct training_question *question, const struct training
                                   .gpu = gpu,
                                   .arena = out->arena};
     if (!training_question_read(question, &shape, out->arena, errors) ||
-        !has_ranks(&measuring, &shape, errors) || !open_machine(&measuring, &shape, errors))
+        !has_ranks(&measuring, &shape, errors))
         return false;
     bool is_measured = run(&measuring, &shape, errors);
     if (is_measured)
         write_answer(&measuring, out);
-    if (measuring.machine)
-        training_gpu_free(measuring.machine);
+    close_machine(&measuring);
     return is_measured;
 }

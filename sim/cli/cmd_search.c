@@ -7,7 +7,6 @@
 #include "sim/base/spelling.h"
 #include "sim/base/units.h"
 #include "sim/cli/interrupt.h"
-#include "sim/cli/parallel.h"
 #include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/search_answers.h"
@@ -64,18 +63,6 @@ set_values(struct search *search, const char *text)
     return EXIT_DONE;
 }
 
-/* A whole number from 1 to most; false when the option holds something else. */
-static bool
-read_count(const struct options *options, const char *name, long most, long *count)
-{
-    char *end = NULL;
-    const char *word = options_text(options, name);
-    if (!*word)
-        return true;
-    *count = strtol(word, &end, 10);
-    return *end == '\0' && *count >= 1 && *count <= most;
-}
-
 /* What the best are the best by, and money where there is a price. */
 static bool
 read_objective(struct search *search, const struct options *options)
@@ -99,30 +86,27 @@ read_objective(struct search *search, const struct options *options)
 static int
 read_options(struct search *search, const struct options *options)
 {
-    long threads = crew_default_threads(), top = TOP_DEFAULT;
-    if (!read_count(options, "jobs", PARALLEL_THREADS_MAX, &threads))
-        return command_usage("search", "--jobs is '%s', wanted 1 to %d",
-                             options_text(options, "jobs"), PARALLEL_THREADS_MAX);
-    if (!read_count(options, "top", TOP_MAX, &top))
+    int64_t top = TOP_DEFAULT;
+    int code = run_options_jobs("search", options, &search->threads);
+    if (code == EXIT_DONE)
+        code = run_options_shard("search", options, &search->slice);
+    if (code != EXIT_DONE)
+        return code;
+    if (!run_options_count(options, "top", 1, TOP_MAX, &top))
         return command_usage("search", "--top is '%s', wanted 1 to %d",
                              options_text(options, "top"), TOP_MAX);
-    search->threads = (int)threads;
     search->top = (size_t)top;
     if (!read_objective(search, options))
         return command_usage("search",
                              "--objective is '%s', wanted step, tokens_per_s_per_gpu, memory, "
                              "or cost with --price-per-gpu-hour above 0",
                              options_text(options, "objective"));
-    const char *shard = options_text(options, "shard");
-    if (*shard && !slice_parse(shard, &search->slice))
-        return command_usage("search", "--shard is '%s', wanted K/N, such as 1/16", shard);
-    if (*shard && search->objective == OBJECTIVE_MEMORY)
+    if (search->slice.count > 0 && search->objective == OBJECTIVE_MEMORY)
         return command_usage("search", "--shard goes by the step, not by memory");
     search->has_dots = command_draws(command_format(options));
     search->has_front = options_flag(options, "pareto") ||
                         (search->has_dots && !*options_text(options, "nodes"));
     search->is_exhaustive = options_flag(options, "exhaustive");
-    int code = EXIT_DONE;
     for (size_t i = 0; i < options_text_count(options, "over") && code == EXIT_DONE; i++)
         code = set_values(search, options_text_at(options, "over", i));
     return code;
@@ -328,10 +312,7 @@ static const struct option_spec OPTIONS[] = {
     {"nodes", 0, OPTION_TEXT, "N,...", "on each of these numbers of nodes, or FROM:TO doubled"},
     {"pareto", 0, OPTION_FLAG, NULL, "and all that none beats in both step and memory"},
     {"exhaustive", 0, OPTION_FLAG, NULL, "simulate every plan that fits: screen none"},
-    {"store", 0, OPTION_TEXT, "FILE", "keep simulated plans there (SQLite), use those it has"},
-    {"shard", 0, OPTION_TEXT, "K/N", "the K-th of N parts of the plans"},
-    {"quiet", 0, OPTION_FLAG, NULL, "tell nothing on the way on standard error"},
-    {"jobs", 0, OPTION_TEXT, "N", "threads (default: as many as there are cores)"},
+    MANY_RUNS_OPTIONS,
     RUN_FILE_OPTIONS,
     PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "the answer as JSON"},

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/parallel.h"
 #include "sim/cli/picture.h"
 #include "sim/cli/run_options.h"
 #include "sim/cli/sweep_front.h"
@@ -71,20 +70,6 @@ read_words(struct sweep_job *job)
     return EXIT_DONE;
 }
 
-/* A whole number from the least on; false when the option holds something else. */
-static bool
-read_count(const struct options *options, const char *name, int64_t least, int64_t most,
-           int64_t *count)
-{
-    const char *word = options_text(options, name);
-    char *end = NULL;
-    if (!*word)
-        return true;
-    long long value = strtoll(word, &end, 10);
-    *count = value;
-    return *end == '\0' && value >= least && value <= most;
-}
-
 static bool
 read_fraction(const struct options *options, const char *name, double *fraction)
 {
@@ -99,18 +84,17 @@ read_fraction(const struct options *options, const char *name, double *fraction)
 static int
 read_numbers(struct sweep_job *job)
 {
-    int64_t threads = crew_default_threads();
     const char *show = options_text(job->options, "show");
-    if (!read_count(job->options, "jobs", 1, PARALLEL_THREADS_MAX, &threads))
-        return command_usage("sweep", "--jobs is '%s', wanted 1 to %d",
-                             options_text(job->options, "jobs"), PARALLEL_THREADS_MAX);
-    if (!read_count(job->options, "samples", 1, SWEEP_SAMPLES_MAX, &job->space.samples))
+    int code = run_options_jobs("sweep", job->options, &job->threads);
+    if (code != EXIT_DONE)
+        return code;
+    if (!run_options_count(job->options, "samples", 1, SWEEP_SAMPLES_MAX, &job->space.samples))
         return command_usage("sweep", "--samples is '%s', wanted 1 to %d",
                              options_text(job->options, "samples"), SWEEP_SAMPLES_MAX);
-    if (!read_count(job->options, "seed", 0, INT64_C(1000000000000000), &job->space.seed))
+    if (!run_options_count(job->options, "seed", 0, INT64_C(1000000000000000),
+                           &job->space.seed))
         return command_usage("sweep", "--seed is '%s', wanted a whole number from 0 to 1e15",
                              options_text(job->options, "seed"));
-    job->threads = (int)threads;
     job->quantity = SWEEP_TOKENS_PER_S_PER_GPU;
     bool is_known = !*show || sweep_quantity_find(show, &job->quantity);
     if (!is_known || (int)job->quantity >= sweep_space_quantities(&job->space))
@@ -129,9 +113,11 @@ read_inference(struct sweep_job *job)
     const char *fault = NULL, *columns = options_text(options, "pareto");
     space->has_inference = space->has_inference || options_flag(options, "inference");
     request->batch = request->batch > 0 ? request->batch : 1;
-    if (!read_count(options, "batch", 1, SWEEP_INFERENCE_MAX, &request->batch) ||
-        !read_count(options, "prompt", 1, SWEEP_INFERENCE_MAX, &request->prompt_tokens) ||
-        !read_count(options, "context", 1, SWEEP_INFERENCE_MAX, &request->context_tokens))
+    if (!run_options_count(options, "batch", 1, SWEEP_INFERENCE_MAX, &request->batch) ||
+        !run_options_count(options, "prompt", 1, SWEEP_INFERENCE_MAX,
+                           &request->prompt_tokens) ||
+        !run_options_count(options, "context", 1, SWEEP_INFERENCE_MAX,
+                           &request->context_tokens))
         return command_usage("sweep", "--batch, --prompt and --context want a whole number "
                                       "from 1");
     if (!read_fraction(options, "slack", &space->slack_fraction))
@@ -145,10 +131,10 @@ read_inference(struct sweep_job *job)
 static int
 read_shard(struct sweep_job *job)
 {
-    const char *word = options_text(job->options, "shard");
-    if (*word && !slice_parse(word, &job->slice))
-        return command_usage("sweep", "--shard is '%s', wanted K/N, such as 1/16", word);
-    if (*word && (command_draws(job->format) || job->space.front_count > 0))
+    int code = run_options_shard("sweep", job->options, &job->slice);
+    if (code != EXIT_DONE)
+        return code;
+    if (job->slice.count > 0 && (command_draws(job->format) || job->space.front_count > 0))
         return command_usage("sweep",
                              "--shard has not all points that %s needs: give each "
                              "shard a --store, merge them, then ask for it",
@@ -217,10 +203,7 @@ static const struct option_spec OPTIONS[] = {
     {"pareto", 0, OPTION_TEXT, "COLUMN,...", "mark the points that none beats in all of these"},
     {"slack", 0, OPTION_TEXT, "FRACTION", "that counts as equal for --pareto (default 0)"},
     {"show", 0, OPTION_TEXT, "COLUMN", "in a picture (default tokens_per_s_per_gpu)"},
-    {"jobs", 0, OPTION_TEXT, "N", "threads (default: as many as there are cores)"},
-    {"shard", 0, OPTION_TEXT, "K/N", "the K-th of N parts, for 'stepcast merge'"},
-    {"store", 0, OPTION_TEXT, "FILE", "keep results there (SQLite), use those it has"},
-    {"quiet", 0, OPTION_FLAG, NULL, "show no progress on a terminal"},
+    MANY_RUNS_OPTIONS,
     RUN_FILE_OPTIONS,
     PICTURE_OPTIONS,
     {"json", 0, OPTION_FLAG, NULL, "one JSON object a line"},

@@ -1,8 +1,12 @@
 /* The options by which run, timeline and their like name a run. */
 #include "sim/cli/run_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "sim/cli/crew.h"
+#include "sim/cli/parallel.h"
 
 /* The option's value, NULL when it was not given. */
 static const char *
@@ -132,4 +136,37 @@ run_options_store(const char *command, const struct options *options, int thread
     *store =
         store_open(&(struct store_request){.path = path, .threads = threads}, arena, &errors);
     return *store ? EXIT_DONE : command_report(&errors);
+}
+
+bool
+run_options_count(const struct options *options, const char *name, int64_t least, int64_t most,
+                  int64_t *count)
+{
+    const char *word = options_text(options, name);
+    char *end = NULL;
+    if (!*word)
+        return true;
+    long long value = strtoll(word, &end, 10);
+    *count = value;
+    return *end == '\0' && value >= least && value <= most;
+}
+
+int
+run_options_jobs(const char *command, const struct options *options, int *threads)
+{
+    int64_t count = crew_default_threads();
+    if (!run_options_count(options, "jobs", 1, PARALLEL_THREADS_MAX, &count))
+        return command_usage(command, "--jobs is '%s', wanted 1 to %d",
+                             options_text(options, "jobs"), PARALLEL_THREADS_MAX);
+    *threads = (int)count;
+    return EXIT_DONE;
+}
+
+int
+run_options_shard(const char *command, const struct options *options, struct slice *slice)
+{
+    const char *word = options_text(options, "shard");
+    if (*word && !slice_parse(word, slice))
+        return command_usage(command, "--shard is '%s', wanted K/N, such as 1/16", word);
+    return EXIT_DONE;
 }

@@ -4,6 +4,7 @@
 
 #include "models/step.h"
 #include "sim/cli/command.h"
+#include "sim/cli/slice.h"
 #include "sim/cli/store.h"
 
 /* Rows for a command's table of options; a run file is its one word. */
@@ -19,6 +20,15 @@
     RUN_FILE_OPTIONS,                                                                          \
     {                                                                                          \
         "ranks", 0, OPTION_TEXT, "WHICH", "folded (equal ranks once, the default) or all"      \
+    }
+
+/* Of commands that simulate many runs. */
+#define MANY_RUNS_OPTIONS                                                                      \
+    {"store", 0, OPTION_TEXT, "FILE", "keep results there (SQLite), use those it has"},        \
+        {"shard", 0, OPTION_TEXT, "K/N", "the K-th of N parts, for 'stepcast merge'"},         \
+        {"quiet", 0, OPTION_FLAG, NULL, "tell nothing on the way on standard error"},          \
+    {                                                                                          \
+        "jobs", 0, OPTION_TEXT, "N", "threads (default: as many as there are cores)"           \
     }
 
 /* Reads and checks the run that the options name. NULL after printing why not; *exit_code is then
@@ -43,5 +53,14 @@ const struct step *run_options_simulate(const char *command, const struct option
  * exit_code, after saying why not. */
 int run_options_store(const char *command, const struct options *options, int threads,
                       struct store **store, struct arena *arena);
+
+/* What --jobs and --shard say; an exit_code, after saying why not. */
+int run_options_jobs(const char *command, const struct options *options, int *threads);
+int run_options_shard(const char *command, const struct options *options, struct slice *slice);
+
+/* A whole number from the least on; as it was without the option, false when it holds something
+ * else. */
+bool run_options_count(const struct options *options, const char *name, int64_t least,
+                       int64_t most, int64_t *count);
 
 #endif

@@ -81,6 +81,9 @@ struct device_gemm {
     double sustained_flop_per_s[DTYPE_COUNT];
     /* issue^q + power^q = compute^q: infinity is a hard limit, 1 a sum. */
     double power_exponent;
+    /* Whose numbers products in fp8 take that scale the result alone: those of another type of a
+     * byte, where fp8's were measured with block scales. fp64, which is 0: fp8's. */
+    enum dtype result_scaled_fp8;
     /* In a step, where other kernels leave power over, products run 1 + this x the others' part of
      * the time faster than alone (models/mixed_load.h); 0: not known. */
     double mixed_load_gain;

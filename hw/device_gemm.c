@@ -4,7 +4,7 @@
 struct gemm_reading {
     struct device_gemm gemm;
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
-    const struct json *crowded_fraction, *stray_per_byte;
+    const struct json *crowded_fraction, *stray_per_byte, *result_scaled_fp8;
     const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
     const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
@@ -21,6 +21,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_OPTIONAL("stream_k_s", gemm_reading, stream_k_s),
     FIELD_OPTIONAL("crowded_fraction", gemm_reading, crowded_fraction),
     FIELD_OPTIONAL("stray_per_byte", gemm_reading, stray_per_byte),
+    FIELD_OPTIONAL("result_scaled_fp8", gemm_reading, result_scaled_fp8),
     FIELD_SECONDS("hbm_ramp_s", gemm_reading, gemm.hbm_ramp_s),
     FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
     FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),
@@ -136,6 +137,38 @@ read_dtype_tiles(const struct json *object, struct device_tiles tiles[DTYPE_COUN
     return is_right;
 }
 
+/* {"value": "int8", "source": "..."} */
+struct dtype_reading {
+    enum dtype value;
+    const char *source;
+};
+static const struct json_field dtype_fields[] = {
+    {.key = "value",
+     .type = JSON_FIELD_CHOICE,
+     .offset = offsetof(struct dtype_reading, value),
+     .choices = dtype_names},
+    {.key = "source",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct dtype_reading, source)},
+};
+
+static bool
+read_result_scaled(const struct gemm_reading *reading, enum dtype *out,
+                   struct error_list *errors)
+{
+    struct dtype_reading dtype = {.value = DTYPE_FP8};
+    struct json_object_type type = TYPE("a dtype with its source", dtype_fields);
+    if (!json_read_object(reading->result_scaled_fp8, &type, &dtype, errors))
+        return false;
+    *out = dtype.value;
+    if (dtype_bytes(dtype.value) > dtype_bytes(DTYPE_FP8) ||
+        !(reading->gemm.sustained_flop_per_s[dtype.value] > 0))
+        return json_fail(json_member(reading->result_scaled_fp8, "value"), errors,
+                         "%s: wanted a dtype of a byte that the device multiplies",
+                         dtype_name(dtype.value));
+    return true;
+}
+
 static bool
 read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
 {
@@ -176,6 +209,8 @@ device_read_gemm(const struct json *object, struct device_gemm *gemm, struct err
     if (reading.grouped_tiles)
         is_right &= read_tiles(reading.grouped_tiles, &reading.gemm.grouped_tiles, errors);
     is_right &= read_gemm_by_dtype(&reading, errors);
+    if (reading.result_scaled_fp8)
+        is_right &= read_result_scaled(&reading, &reading.gemm.result_scaled_fp8, errors);
     *gemm = reading.gemm;
     return is_right;
 }

@@ -69,6 +69,15 @@ gemm_work_cost(const struct device *device, const struct gemm_work *work,
     };
 }
 
+/* The type whose numbers the product takes. */
+static enum dtype
+rate_dtype(const struct device *device, const struct kernel *kernel)
+{
+    bool is_other = kernel->dtype == DTYPE_FP8 && kernel->scales == SCALES_OF_RESULT &&
+                    device->gemm.result_scaled_fp8 != DTYPE_FP64;
+    return is_other ? device->gemm.result_scaled_fp8 : kernel->dtype;
+}
+
 void
 gemm_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
@@ -77,7 +86,7 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
                              .m = (double)gemm->m,
                              .n = (double)gemm->n,
                              .k = (double)gemm->k,
-                             .dtype = kernel->dtype,
+                             .dtype = rate_dtype(device, kernel),
                              .rate_fraction = 1,
                              .hbm_fraction = 1};
     double bytes = dtype_bytes(kernel->dtype);
@@ -102,7 +111,7 @@ grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
                              .m = INFINITY, /* tiles are not clipped to one expert's rows */
                              .n = (double)grouped->n,
                              .k = (double)grouped->k,
-                             .dtype = kernel->dtype,
+                             .dtype = rate_dtype(device, kernel),
                              .has_whole_k = true,
                              .switch_s = device->gemm.grouped_switch_s,
                              .rate_fraction = device->gemm.grouped_fraction,

@@ -32,6 +32,28 @@ START_TEST(one_round_of_tiles_takes_one_tile)
 }
 END_TEST
 
+/* Four tiles as above, on units four times as quick in int8 as in fp8 with scales in its loop. */
+START_TEST(scales_of_the_result_may_take_another_types_numbers)
+{
+    struct device device = plain_device();
+    struct kernel kernel = {
+        .kind = KERNEL_GEMM, .dtype = DTYPE_FP8, .gemm = {200, 200, 100, 1, GEMM_NT}};
+    struct kernel_cost blocks, result;
+    for (int i = DTYPE_FP8; i <= DTYPE_INT8; i++) {
+        device.gemm.boost_flop_per_s[i] = i == DTYPE_INT8 ? 16e12 : 4e12;
+        device.gemm.sustained_flop_per_s[i] = 4e15;
+    }
+    gemm_cost(&device, &kernel, &blocks);
+    kernel.scales = SCALES_OF_RESULT;
+    gemm_cost(&device, &kernel, &result);
+    CHECK_NEAR(result.seconds_s, blocks.seconds_s, 0);
+    device.gemm.result_scaled_fp8 = DTYPE_INT8;
+    gemm_cost(&device, &kernel, &result);
+    CHECK_NEAR(blocks.seconds_s, 3e-6, 1e-12);
+    CHECK_NEAR(result.seconds_s, 1.5e-6, 1e-12);
+}
+END_TEST
+
 /* 304 tiles fill a round of 304 units; the 305th needs a second: 2 us more. */
 START_TEST(the_tile_after_a_full_round_takes_another)
 {
@@ -236,6 +258,7 @@ gemm_cost_suite(void)
     Suite *suite = suite_create("gemm_cost");
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, one_round_of_tiles_takes_one_tile);
+    tcase_add_test(tests, scales_of_the_result_may_take_another_types_numbers);
     tcase_add_test(tests, the_tile_after_a_full_round_takes_another);
     tcase_add_test(tests, a_row_past_the_edge_takes_a_whole_tile);
     tcase_add_test(tests, power_slows_only_units_that_all_multiply);

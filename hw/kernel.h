@@ -52,6 +52,11 @@ enum kernel_kind {
 
 const char *kernel_kind_name(enum kernel_kind kind); /* "grouped_gemm" */
 
+/* Where the scales of a product in fp8 are multiplied in: as in the kernels that the device's
+ * numbers are of; or once, into the result, which any scale of a tensor or a row allows, and which
+ * a device may run quicker than scales of blocks within the loop. */
+enum fp8_scales { SCALES_AS_MEASURED, SCALES_OF_RESULT };
+
 enum gemm_layout { GEMM_NN, GEMM_NT, GEMM_TN };
 enum copy_place { COPY_HBM, COPY_HOST };
 
@@ -120,6 +125,7 @@ struct kernel {
     enum kernel_kind kind;
     enum dtype dtype;
     enum direction direction; /* of the kinds that have one */
+    enum fp8_scales scales;   /* of gemm and grouped_gemm in fp8 */
     union {
         struct gemm gemm;
         struct grouped_gemm grouped_gemm;

@@ -38,6 +38,11 @@
         .key = (name), .type = JSON_FIELD_CHOICE, .offset = offsetof(struct kernel, member),   \
         .choices = (words)                                                                     \
     }
+#define FIELD_SCALES                                                                           \
+    {                                                                                          \
+        .key = "scales", .type = JSON_FIELD_CHOICE, .offset = offsetof(struct kernel, scales), \
+        .flags = JSON_OPTIONAL, .choices = scales_words                                        \
+    }
 #define FIELD_KERNEL    FIELD_CHOICE("kernel", kind, kernel_words)
 #define FIELD_DTYPE     FIELD_CHOICE("dtype", dtype, dtype_names)
 #define FIELD_DIRECTION FIELD_CHOICE("direction", direction, direction_words)
@@ -47,6 +52,7 @@ static const char *const kernel_words[] = {
     "softmax",     "gather",       "scatter_add",   "transpose", "top_k",       "cross_entropy",
     "convolution", "adamw",        "newton_schulz", "copy",      NULL};
 static const char *const direction_words[] = {"forward", "backward", NULL};
+static const char *const scales_words[] = {"as_measured", "of_result", NULL};
 static const char *const layout_words[] = {"nn", "nt", "tn", NULL};
 static const char *const place_words[] = {"hbm", "host", NULL};
 static const char *const ignored_keys[] = {"measured_*", "library", "count", NULL};
@@ -59,6 +65,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_SIZE_OR_ONE("batch", gemm.batch),
     FIELD_CHOICE("layout", gemm.layout, layout_words),
     FIELD_DTYPE,
+    FIELD_SCALES,
 };
 
 /* "rows" is read apart: where its value goes is the caller's place. */
@@ -74,6 +81,7 @@ static const struct json_field grouped_gemm_fields[] = {
     FIELD_SIZE("n", grouped_gemm.n),
     FIELD_SIZE("k", grouped_gemm.k),
     FIELD_DTYPE,
+    FIELD_SCALES,
 };
 static const struct json_field fused_moe_fields[] = {
     FIELD_KERNEL,
@@ -372,10 +380,11 @@ is_left_out(const struct json_field *field, const char *place)
     const char *text = NULL;
     if (field->type == JSON_FIELD_INTEGER)
         memcpy(&number, place, sizeof number);
+    if (field->type == JSON_FIELD_CHOICE)
+        number = *(const int *)(const void *)place;
     if (field->type == JSON_FIELD_STRING)
         memcpy(&text, place, sizeof text);
-    return field->flags & JSON_OPTIONAL && number == 0 && !text &&
-           field->type != JSON_FIELD_CHOICE;
+    return field->flags & JSON_OPTIONAL && number == 0 && !text;
 }
 
 static void

@@ -159,6 +159,8 @@ START_TEST(a_kernel_written_is_the_line_it_was_read_from)
         "\"dtype\": \"bf16\"}",
         "{\"kernel\": \"grouped_gemm\", \"rows\": [7, 0, 9], \"n\": 4, \"k\": 5, "
         "\"dtype\": \"fp8\"}",
+        "{\"kernel\": \"gemm\", \"m\": 3, \"n\": 4, \"k\": 5, \"batch\": 1, \"layout\": "
+        "\"nt\", \"dtype\": \"fp8\", \"scales\": \"of_result\"}",
         "{\"kernel\": \"attention\", \"direction\": \"backward\", \"batch\": 1, \"q_len\": 64, "
         "\"kv_len\": 64, \"q_heads\": 8, \"kv_heads\": 2, \"head_dim\": 128, \"causal\": true, "
         "\"dtype\": \"bf16\", \"implementation\": \"ck\"}",
@@ -198,6 +200,9 @@ START_TEST(what_cannot_be_is_refused_by_its_key)
 {
     check_refused("{\"kernel\": \"gem\"}", "list:1:12: $.kernel", "gemm");
     check_refused("{\"m\": 1}", "list:1:1", "kernel");
+    check_refused("{\"kernel\": \"gemm\", \"m\": 3, \"n\": 4, \"k\": 5, \"layout\": \"nt\", "
+                  "\"dtype\": \"fp8\", \"scales\": \"of_rows\"}",
+                  "$.scales", "of_result");
     check_refused("{\"kernel\": 7}", "$.kernel", "kernel");
     check_refused("[]", "list:1:1", "kernel");
     check_refused("{\"kernel\": \"rms_norm\", \"rows\": 0, \"width\": 8, \"dtype\": \"bf16\"}",

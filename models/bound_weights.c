@@ -45,8 +45,8 @@ collective_s(struct sync *sync, enum collective_kind kind, enum peers peers, dou
 {
     const struct plan *plan = sync->inputs->workload.plan;
     const struct placement *placement = &sync->shard.placement;
-    enum dtype dtype =
-        kind == COLLECTIVE_ALL_GATHER ? plan->compute_dtype : plan->gradient_dtype;
+    enum dtype weight_dtype = plan->gathers_weights_in_fp8 ? DTYPE_FP8 : plan->compute_dtype;
+    enum dtype dtype = kind == COLLECTIVE_ALL_GATHER ? weight_dtype : plan->gradient_dtype;
     struct collective collective = {.kind = kind,
                                     .dtype = dtype,
                                     .group = placement_group(placement, peers, sync->rank),

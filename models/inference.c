@@ -63,6 +63,7 @@ shard_for(const struct question *question, int64_t sequences, int64_t tokens)
                           placement_of(plan, question->inputs->cluster)};
     plan->microbatch_sequences = sequences;
     plan->sequence_tokens = tokens;
+    plan->fp8_recipe = FP8_NONE; /* a recipe of training: serving keeps the compute dtype */
     plan->is_sequence_parallel = splits_tokens(&question->inputs->workload);
     arch->mtp_layers = 0; /* what is predicted ahead is for training */
     shard.workload.plan = plan;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/fp8.h"
+
 static double
 larger(double a, double b)
 {
@@ -176,63 +178,95 @@ needs_of(const struct ledger *ledger, const struct tensor_list *tensors, int64_t
     return most;
 }
 
-static double
-count_elements(const struct tensor_list *tensors)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < tensors->count; i++)
-        sum += (double)tensor_elements(&tensors->items[i]);
-    return sum;
-}
-
 /* Of models whose weights are frozen: those of one of the two lists, beside what is trained. */
 struct weights {
     const struct tensor_list *trained, *frozen;
     int64_t ranks; /* that share them */
 };
 
-/* The largest layer, or what stands outside of the layers: what ZeRO-3 gathers at once. */
-static double
-largest_unit(const struct tensor_list *tensors)
+/* A list of weights that a rank has. */
+struct held {
+    const struct tensor_list *tensors;
+    bool is_own; /* the model's, which fp8 is for; else of adapters */
+};
+
+struct amount {
+    double elements, bytes;
+};
+
+/* In the dtype that products find it in, and what a step keeps of it turned round. */
+static struct amount
+amount_of(const struct ledger *ledger, const struct tensor *tensor, bool is_own)
 {
-    double largest = 0, unit = 0;
-    for (int64_t i = 0; i < tensors->count; i++) {
-        bool is_new = i > 0 && (tensors->items[i].layer != tensors->items[i - 1].layer ||
-                                tensors->items[i].layer < 0);
-        unit = (is_new ? 0 : unit) + (double)tensor_elements(&tensors->items[i]);
-        largest = larger(largest, unit);
+    const struct workload *workload = &ledger->shard.workload;
+    struct fp8_setting fp8 = fp8_setting_of(workload->plan, workload->software);
+    double element_bytes = dtype_bytes(workload->plan->compute_dtype);
+    double elements = (double)tensor_elements(tensor);
+    if (is_own && fp8.recipe != FP8_NONE && fp8_takes_tensor(tensor)) {
+        element_bytes = fp8.has_narrow_weights ? dtype_bytes(DTYPE_FP8) : element_bytes;
+        element_bytes += fp8_cast_weight_once(&fp8).write;
+    }
+    return (struct amount){elements, element_bytes * elements};
+}
+
+static struct amount
+count_held(const struct ledger *ledger, const struct held *held)
+{
+    struct amount sum = {0, 0};
+    for (int64_t i = 0; i < held->tensors->count; i++) {
+        struct amount one = amount_of(ledger, &held->tensors->items[i], held->is_own);
+        sum.elements += one.elements;
+        sum.bytes += one.bytes;
+    }
+    return sum;
+}
+
+/* The largest layer, or what stands outside of the layers: what ZeRO-3 gathers at once. */
+static struct amount
+largest_unit(const struct ledger *ledger, const struct held *held)
+{
+    struct amount largest = {0, 0}, unit = {0, 0};
+    for (int64_t i = 0; i < held->tensors->count; i++) {
+        const struct tensor *tensor = &held->tensors->items[i];
+        struct amount one = amount_of(ledger, tensor, held->is_own);
+        if (i > 0 && (tensor->layer != held->tensors->items[i - 1].layer || tensor->layer < 0))
+            unit = (struct amount){0, 0};
+        unit.elements += one.elements;
+        unit.bytes += one.bytes;
+        largest.elements = larger(largest.elements, unit.elements);
+        largest.bytes = larger(largest.bytes, unit.bytes);
     }
     return largest;
 }
 
-/* Elements of a list that stay with a rank where so many ranks share it, and `units` of its largest
- * units are whole at once. */
-static double
-shared_elements(const struct tensor_list *tensors, int64_t ranks, int units)
+/* What stays with a rank where so many ranks share a list, and `units` of its largest units are
+ * whole at once. */
+static struct amount
+shared_held(const struct ledger *ledger, const struct held *held, int64_t ranks, int units)
 {
-    double elements = count_elements(tensors);
-    double unit = fmin(largest_unit(tensors), elements);
-    return fmin(elements, elements / (double)ranks + units * unit);
+    struct amount all = count_held(ledger, held), unit = largest_unit(ledger, held);
+    double share = 1 / (double)ranks;
+    return (struct amount){fmin(all.elements, all.elements * share + units * unit.elements),
+                           fmin(all.bytes, all.bytes * share + units * unit.bytes)};
 }
 
 static void
 add_weights(const struct ledger *ledger, const struct weights *weights, struct memory *memory)
 {
     const struct plan *plan = ledger->shard.workload.plan;
-    double weight_bytes = dtype_bytes(plan->compute_dtype);
     double gradient_bytes = dtype_bytes(plan->gradient_dtype);
     int gathered = plan->overlaps_parameter_gather ? 2 : 1;
     struct share_needs needs = needs_of(ledger, weights->trained, weights->ranks);
-    const struct tensor_list *lists[] = {weights->trained, weights->frozen};
+    const struct held lists[] = {{weights->trained, plan->adapters == NULL},
+                                 {weights->frozen, true}};
     for (int i = 0; i < 2; i++)
-        memory->weights +=
-            weight_bytes * (plan->zero_stage < 3
-                                ? count_elements(lists[i])
-                                : shared_elements(lists[i], weights->ranks, gathered));
+        memory->weights += plan->zero_stage < 3
+                               ? count_held(ledger, &lists[i]).bytes
+                               : shared_held(ledger, &lists[i], weights->ranks, gathered).bytes;
     memory->gradients +=
         gradient_bytes * (plan->zero_stage < 2
-                              ? count_elements(weights->trained)
-                              : shared_elements(weights->trained, weights->ranks, 1));
+                              ? count_held(ledger, &lists[0]).elements
+                              : shared_held(ledger, &lists[0], weights->ranks, 1).elements);
     memory->optimizer += needs.state;
     memory->communication += needs.pieces;
     memory->workspace = larger(memory->workspace, needs.workspace);

@@ -13,6 +13,7 @@ operator_builder_new(const struct workload *workload, struct arena *arena)
         .dtype = workload->plan->compute_dtype,
         .tokens = plan_microbatch_tokens(workload->plan),
         .element_bytes = dtype_bytes(workload->plan->compute_dtype),
+        .fp8 = fp8_setting_of(workload->plan, workload->software),
     };
 }
 
@@ -49,25 +50,20 @@ last(struct operator_builder *builder)
     return &builder->items[builder->count - 1];
 }
 
-static void
-add_forward(struct operator_builder *builder, const char *name, const struct kernel *kernel)
+void
+build_operation(struct operator_builder *builder, enum direction direction, const char *name,
+                const struct kernel *kernel)
 {
     struct model_operator *item = last(builder);
-    assert(item->forward_count < OPERATOR_KERNELS_MAX);
-    item->forward[item->forward_count++] = (struct operation){name, builder->spent_on, *kernel};
+    bool is_forward = direction == DIRECTION_FORWARD;
+    int *count = is_forward ? &item->forward_count : &item->backward_count;
+    struct operation *operations = is_forward ? item->forward : item->backward;
+    assert(*count < OPERATOR_KERNELS_MAX);
+    operations[(*count)++] = (struct operation){name, builder->spent_on, *kernel};
 }
 
-static void
-add_backward(struct operator_builder *builder, const char *name, const struct kernel *kernel)
-{
-    struct model_operator *item = last(builder);
-    assert(item->backward_count < OPERATOR_KERNELS_MAX);
-    item->backward[item->backward_count++] =
-        (struct operation){name, builder->spent_on, *kernel};
-}
-
-static const char *
-joined(const struct operator_builder *builder, const char *name, const char *what)
+const char *
+build_name(const struct operator_builder *builder, const char *name, const char *what)
 {
     return arena_format(builder->arena, "%s.%s", name, what);
 }
@@ -85,7 +81,7 @@ build_forward_kernel(struct operator_builder *builder, const char *name, struct 
 {
     kernel.dtype = builder->dtype;
     kernel.direction = DIRECTION_FORWARD;
-    add_forward(builder, name, &kernel);
+    build_operation(builder, DIRECTION_FORWARD, name, &kernel);
 }
 
 void
@@ -93,7 +89,7 @@ build_backward_kernel(struct operator_builder *builder, const char *name, struct
 {
     kernel.dtype = builder->dtype;
     kernel.direction = has_direction(kernel.kind) ? DIRECTION_BACKWARD : DIRECTION_FORWARD;
-    add_backward(builder, name, &kernel);
+    build_operation(builder, DIRECTION_BACKWARD, name, &kernel);
 }
 
 static struct kernel
@@ -114,14 +110,14 @@ void
 build_forward_stream(struct operator_builder *builder, const struct stream *stream)
 {
     struct kernel kernel = elementwise(builder, stream);
-    add_forward(builder, stream->name, &kernel);
+    build_operation(builder, DIRECTION_FORWARD, stream->name, &kernel);
 }
 
 void
 build_backward_stream(struct operator_builder *builder, const struct stream *stream)
 {
     struct kernel kernel = elementwise(builder, stream);
-    add_backward(builder, stream->name, &kernel);
+    build_operation(builder, DIRECTION_BACKWARD, stream->name, &kernel);
 }
 
 void
@@ -133,14 +129,20 @@ build_widening(struct operator_builder *builder, const char *name, double elemen
     widen.elementwise.elements = back.elementwise.elements =
         (int64_t)(elements * (double)builder->tokens);
     build_operator(builder);
-    add_forward(builder, name, &widen);
-    add_backward(builder, joined(builder, name, "backward"), &back);
+    build_operation(builder, DIRECTION_FORWARD, name, &widen);
+    build_operation(builder, DIRECTION_BACKWARD, build_name(builder, name, "backward"), &back);
 }
 
 void
 build_saved(struct operator_builder *builder, double bytes_per_token)
 {
     last(builder)->saved_bytes += bytes_per_token * (double)builder->tokens;
+}
+
+void
+build_kept(struct operator_builder *builder, double bytes)
+{
+    last(builder)->saved_bytes += bytes;
 }
 
 void
@@ -191,177 +193,22 @@ build_gradient_join(struct operator_builder *builder, double bytes_per_token)
  * dtype; what is counted here is the traffic beyond that. Accumulated in place by that kernel: it
  * reads the sum and writes it instead of the bare gradient. As a kernel of its own: it reads the
  * gradient again, and the sum, and writes the sum. */
-static void
-add_accumulation(struct operator_builder *builder, const char *name, double parameters)
+void
+build_trained_accumulation(struct operator_builder *builder, const char *name,
+                           double parameters)
 {
     const struct workload *workload = builder->workload;
     double sum = dtype_bytes(workload->plan->gradient_dtype), bare = builder->element_bytes;
     bool is_fused = workload->software->fuses_gradient_accumulation;
     double read = is_fused ? sum : sum + bare, write = is_fused ? sum - bare : sum;
     enum step_class spent_on = builder->spent_on;
-    struct stream stream = {joined(builder, name, "accumulate"), "accumulate",
+    struct stream stream = {build_name(builder, name, "accumulate"), "accumulate",
                             read * parameters, write * parameters};
     struct kernel kernel = elementwise(builder, &stream);
     kernel.elementwise.launches = is_fused ? 0 : 1; /* 0: bytes of another kernel's */
     builder->spent_on = CLASS_GRADIENT_ACCUMULATION;
-    add_backward(builder, stream.name, &kernel);
+    build_operation(builder, DIRECTION_BACKWARD, stream.name, &kernel);
     builder->spent_on = spent_on;
-}
-
-/* The model's own weights have no gradient where adapters are trained. */
-static bool
-is_frozen(const struct operator_builder *builder)
-{
-    return builder->workload->plan->adapters != NULL;
-}
-
-void
-build_accumulation(struct operator_builder *builder, const char *name, double parameters)
-{
-    if (!is_frozen(builder))
-        add_accumulation(builder, name, parameters);
-}
-
-static struct kernel
-gemm(const struct operator_builder *builder, struct gemm sizes)
-{
-    return (struct kernel){
-        .kind = KERNEL_GEMM, .dtype = builder->workload->plan->compute_dtype, .gemm = sizes};
-}
-
-/* The gradient of a bias is the sum of its rows' gradients. */
-static void
-add_bias_gradient(struct operator_builder *builder, const struct linear *linear, double rows,
-                  double copies)
-{
-    double out = (double)linear->out;
-    if (is_frozen(builder))
-        return;
-    build_backward_stream(builder,
-                          &(struct stream){joined(builder, linear->name, "bias_gradient"),
-                                           "sum", builder->element_bytes * rows * out,
-                                           builder->element_bytes * copies * out});
-    build_accumulation(builder, joined(builder, linear->name, "bias"), copies * out);
-}
-
-/* Forward and the gradient of the input; that of the weight, for which the input is kept, where the
- * weight is trained. */
-static void
-add_product(struct operator_builder *builder, const struct linear *linear, bool is_trained)
-{
-    int64_t tokens = builder->tokens, out = linear->out, in = linear->in;
-    const char *name = linear->name;
-    struct kernel forward = gemm(builder, (struct gemm){tokens, out, in, 1, GEMM_NT});
-    struct kernel input = gemm(builder, (struct gemm){tokens, in, out, 1, GEMM_NN});
-    struct kernel weight = gemm(builder, (struct gemm){out, in, tokens, 1, GEMM_TN});
-    build_operator(builder);
-    add_forward(builder, name, &forward);
-    add_backward(builder, joined(builder, name, "input_gradient"), &input);
-    if (!is_trained)
-        return;
-    add_backward(builder, joined(builder, name, "weight_gradient"), &weight);
-    add_accumulation(builder, name, (double)out * (double)in);
-    if (linear->input == KEPT_HERE)
-        build_saved(builder, builder->element_bytes * (double)in);
-}
-
-/* One of the two thin products. */
-static void
-add_thin(struct operator_builder *builder, const struct linear *linear)
-{
-    add_product(builder, linear, true);
-    last(builder)->is_adapter = true;
-}
-
-/* Behind the frozen product, so that backward comes to the thin ones first: what they give is
- * scaled and added to its output, their input's gradient to that of its input (PyTorch's dropout
- * keeps a mask of a byte an element: ATen/native/cuda/Dropout.cu). */
-static void
-add_adapter(struct operator_builder *builder, const struct linear *linear)
-{
-    const struct adapters *adapters = builder->workload->plan->adapters;
-    double in = builder->element_bytes * (double)linear->in, mask = (double)linear->in;
-    double all = build_bytes(builder, (double)linear->out);
-    bool has_dropout = adapters->dropout_fraction > 0;
-    build_gradient_sum(builder, 2, in);
-    if (has_dropout)
-        build_pass(builder, &(struct pass){joined(builder, linear->name, "adapter_dropout"), in,
-                                           in + mask, in + mask, in, mask});
-    add_thin(builder,
-             &(struct linear){joined(builder, linear->name, "adapter_in"), adapters->rank,
-                              linear->in, has_dropout ? KEPT_HERE : linear->input, false});
-    add_thin(builder, &(struct linear){joined(builder, linear->name, "adapter_out"),
-                                       linear->out, adapters->rank, KEPT_HERE, false});
-    build_operator(builder);
-    struct stream scale = {joined(builder, linear->name, "adapter_scale"), "mul", all, all};
-    build_forward_stream(builder, &scale);
-    build_forward_stream(builder, &(struct stream){joined(builder, linear->name, "adapter_add"),
-                                                   "add", 2 * all, all});
-    build_backward_stream(builder, &scale);
-}
-
-void
-build_linear(struct operator_builder *builder, const struct linear *linear)
-{
-    const struct adapters *adapters = builder->workload->plan->adapters;
-    add_product(builder, linear, adapters == NULL);
-    if (linear->has_bias)
-        add_bias_gradient(builder, linear, (double)builder->tokens, 1);
-    if (adapters && adapters_has(adapters, adapters_module_of(linear->name)))
-        add_adapter(builder, linear);
-}
-
-/* The weight gradient of expert i is (out, rows[i]) x (rows[i], in). In the vocabulary a
- * grouped product has one depth for all: the mean of rows; exact while experts are equally
- * loaded. */
-static struct kernel
-grouped_weight_gradient(struct operator_builder *builder, const struct expert_loads *loads,
-                        const struct linear *linear)
-{
-    int64_t *rows = arena_alloc(builder->arena, (size_t)loads->experts, sizeof *rows);
-    for (int64_t i = 0; i < loads->experts; i++)
-        rows[i] = linear->out;
-    int64_t depth = routing_rank_rows(loads, 1, 0) / loads->experts;
-    return (struct kernel){
-        .kind = KERNEL_GROUPED_GEMM,
-        .dtype = builder->workload->plan->compute_dtype,
-        .grouped_gemm = {rows, loads->experts, linear->in, depth > 0 ? depth : 1}};
-}
-
-/* Grouped products have no room for a bias: it is added by the gate's kernel or by its own. */
-static void
-add_grouped_bias(struct operator_builder *builder, const struct linear *linear, double rows,
-                 double experts)
-{
-    double bytes = builder->element_bytes * rows * (double)linear->out;
-    if (!builder->workload->software->fuses_swiglu)
-        build_forward_stream(builder, &(struct stream){joined(builder, linear->name, "bias"),
-                                                       "add", bytes, bytes});
-    add_bias_gradient(builder, linear, rows, experts);
-}
-
-void
-build_grouped_linear(struct operator_builder *builder, const struct expert_loads *loads,
-                     const struct linear *linear)
-{
-    int64_t out = linear->out, in = linear->in;
-    double experts = (double)loads->experts, rows = (double)routing_rank_rows(loads, 1, 0);
-    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
-                            .dtype = builder->workload->plan->compute_dtype,
-                            .grouped_gemm = {loads->rows, loads->experts, out, in}};
-    struct kernel weight = grouped_weight_gradient(builder, loads, linear);
-    build_operator(builder);
-    add_forward(builder, linear->name, &kernel);
-    kernel.grouped_gemm.n = in;
-    kernel.grouped_gemm.k = out;
-    add_backward(builder, joined(builder, linear->name, "input_gradient"), &kernel);
-    if (!is_frozen(builder))
-        add_backward(builder, joined(builder, linear->name, "weight_gradient"), &weight);
-    build_accumulation(builder, linear->name, experts * (double)out * (double)in);
-    if (linear->has_bias)
-        add_grouped_bias(builder, linear, rows, experts);
-    if (linear->input == KEPT_HERE && !is_frozen(builder))
-        last(builder)->saved_bytes += builder->element_bytes * (double)in * rows;
 }
 
 void
@@ -375,7 +222,7 @@ build_pass(struct operator_builder *builder, const struct pass *pass)
                                               tokens * pass->write});
     if (pass->backward_read + pass->backward_write > 0)
         build_backward_stream(builder,
-                              &(struct stream){joined(builder, pass->name, "backward"),
+                              &(struct stream){build_name(builder, pass->name, "backward"),
                                                pass->name, tokens * pass->backward_read,
                                                tokens * pass->backward_write});
     build_saved(builder, pass->saved);
@@ -388,7 +235,20 @@ build_kernel(struct operator_builder *builder, const char *name, struct kernel k
     build_operator(builder);
     build_forward_kernel(builder, name, kernel);
     if (has_backward)
-        build_backward_kernel(builder, joined(builder, name, "backward"), kernel);
+        build_backward_kernel(builder, build_name(builder, name, "backward"), kernel);
+}
+
+bool
+build_is_frozen(const struct operator_builder *builder)
+{
+    return builder->workload->plan->adapters != NULL;
+}
+
+void
+build_accumulation(struct operator_builder *builder, const char *name, double parameters)
+{
+    if (!build_is_frozen(builder))
+        build_trained_accumulation(builder, name, parameters);
 }
 
 void
@@ -398,10 +258,11 @@ build_norm(struct operator_builder *builder, const char *name, int64_t width)
     double both = 2 * build_bytes(builder, (double)width);
     build_kernel(builder, name, norm, true);
     build_saved(builder, builder->element_bytes * (double)width);
-    if (builder->workload->software->fuses_gradient_accumulation || is_frozen(builder))
+    if (builder->workload->software->fuses_gradient_accumulation || build_is_frozen(builder))
         return;
-    build_backward_stream(builder, &(struct stream){joined(builder, name, "weight_gradient"),
-                                                    "norm_weight_gradient", both, 0});
+    build_backward_stream(builder,
+                          &(struct stream){build_name(builder, name, "weight_gradient"),
+                                           "norm_weight_gradient", both, 0});
     build_accumulation(builder, name, (double)width);
 }
 

@@ -8,6 +8,7 @@
 #ifndef MODELS_OPERATOR_BUILDER_H
 #define MODELS_OPERATOR_BUILDER_H
 
+#include "models/fp8.h"
 #include "models/operators.h"
 
 struct operator_builder {
@@ -17,6 +18,9 @@ struct operator_builder {
     enum dtype dtype;         /* the same; the plan's compute dtype unless someone changes it */
     int64_t tokens;
     double element_bytes; /* of the compute dtype */
+    struct fp8_setting fp8;
+    bool is_projection; /* what counts for another class is a product of a layer all the same */
+    enum fp8_origin input_origin, gradient_origin; /* of the product's that is built next */
     struct model_operator *items;
     size_t count, capacity;
 };
@@ -31,6 +35,12 @@ double build_wide_bytes(const struct operator_builder *builder, double elements)
 
 /* An operator that has no kernels yet. */
 void build_operator(struct operator_builder *builder);
+
+/* A kernel as it stands, added to the operator appended last; a name that lives as long. */
+void build_operation(struct operator_builder *builder, enum direction direction,
+                     const char *name, const struct kernel *kernel);
+const char *build_name(const struct operator_builder *builder, const char *name,
+                       const char *what); /* "name.what" */
 
 /* A pass over memory, added to the operator appended last. */
 struct stream {
@@ -56,8 +66,8 @@ void build_backward_kernel(struct operator_builder *builder, const char *name,
                            struct kernel kernel);
 
 /* A product (rows, in) x (in, out). Its input is kept for the weight gradient: by the operator
- * itself, or by another that has kept the same tensor already. */
-enum kept_input { KEPT_HERE, KEPT_BY_ANOTHER };
+ * itself, or by another that has kept the same tensor already, which may be a product too. */
+enum kept_input { KEPT_HERE, KEPT_BY_ANOTHER, KEPT_BY_PRODUCT };
 struct linear {
     const char *name;
     int64_t out, in;
@@ -70,6 +80,11 @@ void build_linear(struct operator_builder *builder, const struct linear *linear)
 /* loads->rows[i] tokens of expert i, all experts in one launch. A bias is one row an expert. */
 void build_grouped_linear(struct operator_builder *builder, const struct expert_loads *loads,
                           const struct linear *linear);
+
+/* A cast of so many elements to fp8, added to the operator appended last; nothing where nothing is
+ * cast. */
+void build_cast(struct operator_builder *builder, enum direction direction, const char *name,
+                struct fp8_cast cast, double elements);
 
 /* One operator of at most one pass each way, named as what it does. No forward bytes: no forward
  * kernel; no backward bytes: no backward one. */
@@ -93,6 +108,8 @@ void build_norm(struct operator_builder *builder, const char *name, int64_t widt
 
 /* More bytes a token that the operator appended last keeps for backward. */
 void build_saved(struct operator_builder *builder, double bytes_per_token);
+/* The same in bytes, of rows that are not the tokens. */
+void build_kept(struct operator_builder *builder, double bytes);
 /* Bytes that it takes while it runs and gives back, beside what is kept. */
 void build_transient(struct operator_builder *builder, double bytes);
 
@@ -110,6 +127,10 @@ void build_gradient_join(struct operator_builder *builder, double bytes_per_toke
 
 /* Adds so many weights' gradients to the accumulated ones: in place by the kernel that made them,
  * or by one of its own. */
+void build_trained_accumulation(struct operator_builder *builder, const char *name,
+                                double parameters);
+/* The same of the model's own weights, which have no gradient where adapters are trained. */
+bool build_is_frozen(const struct operator_builder *builder);
 void build_accumulation(struct operator_builder *builder, const char *name, double parameters);
 
 /* x + f(x) and the norm that follows, with ZAYA1's learned scales where the model has them. */

@@ -92,8 +92,10 @@ build_prediction(struct operator_builder *builder)
     build_norm(builder, "prediction_hidden_norm", arch->hidden);
     build_pass(builder, &(struct pass){"prediction_concatenate", both, both, both, both, 0});
     builder->spent_on = CLASS_HEAD;
+    builder->is_projection = true; /* Megatron-Core, multi_token_prediction.py, fp8_context */
     build_linear(builder, &(struct linear){"prediction_join", arch->hidden, 2 * arch->hidden,
                                            KEPT_HERE, false});
+    builder->is_projection = false;
     build_attention(builder, 0);
     build_feed_forward(builder, arch->experts > 0);
     build_residual_norm(builder, "prediction_norm");

@@ -33,7 +33,7 @@ struct operation {
     struct kernel kernel;
 };
 
-enum { OPERATOR_KERNELS_MAX = 8 };
+enum { OPERATOR_KERNELS_MAX = 12 };
 
 struct model_operator {
     enum step_class spent_on;

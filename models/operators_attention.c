@@ -203,11 +203,11 @@ build_cca(struct operator_builder *builder)
     build_linear(builder, &(struct linear){"cca_query", q, arch->hidden, KEPT_HERE, has_bias});
     build_gradient_sum(builder, 4, bytes_of(builder, arch->hidden));
     build_linear(builder,
-                 &(struct linear){"cca_key", k, arch->hidden, KEPT_BY_ANOTHER, has_bias});
-    build_linear(builder, &(struct linear){"cca_value_now", now, arch->hidden, KEPT_BY_ANOTHER,
+                 &(struct linear){"cca_key", k, arch->hidden, KEPT_BY_PRODUCT, has_bias});
+    build_linear(builder, &(struct linear){"cca_value_now", now, arch->hidden, KEPT_BY_PRODUCT,
                                            has_bias});
     build_linear(builder, &(struct linear){"cca_value_before", k - now, arch->hidden,
-                                           KEPT_BY_ANOTHER, has_bias});
+                                           KEPT_BY_PRODUCT, has_bias});
     builder->spent_on = CLASS_ATTENTION_MIXING;
     build_pass(builder, &(struct pass){"qk_concatenate", both, both, both, both, 0});
     build_pass(builder, &(struct pass){"qk_pad", both, both, both, both, 0});
@@ -231,8 +231,8 @@ build_gqa_projections(struct operator_builder *builder)
     if (builder->workload->software->splits_projections) {
         build_linear(builder, &(struct linear){"query", q, hidden, KEPT_HERE, has_bias});
         build_gradient_sum(builder, 3, bytes_of(builder, hidden));
-        build_linear(builder, &(struct linear){"key", k, hidden, KEPT_BY_ANOTHER, has_bias});
-        build_linear(builder, &(struct linear){"value", k, hidden, KEPT_BY_ANOTHER, has_bias});
+        build_linear(builder, &(struct linear){"key", k, hidden, KEPT_BY_PRODUCT, has_bias});
+        build_linear(builder, &(struct linear){"value", k, hidden, KEPT_BY_PRODUCT, has_bias});
         return;
     }
     build_linear(builder,
@@ -312,7 +312,7 @@ build_mla(struct operator_builder *builder)
     builder->spent_on = CLASS_ATTENTION_PROJECTION;
     build_mla_query(builder);
     build_linear(builder, &(struct linear){"mla_key_value_down", rank + turning, arch->hidden,
-                                           KEPT_BY_ANOTHER, arch->has_attention_bias});
+                                           KEPT_BY_PRODUCT, arch->has_attention_bias});
     build_norm(builder, "mla_key_value_norm", rank);
     build_linear(builder,
                  &(struct linear){"mla_key_value_up", own_keys + arch_output_width(arch), rank,

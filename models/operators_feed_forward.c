@@ -51,6 +51,17 @@ build_product(struct operator_builder *builder, const struct expert_loads *loads
         build_linear(builder, linear);
 }
 
+/* Of rows that are moved to their experts, and of their gradients on the way back. */
+static enum fp8_origin
+routed_origin(const struct operator_builder *builder, const struct expert_loads *loads)
+{
+    if (!loads)
+        return FP8_MADE;
+    return fp8_is_dispatched(builder->workload->plan, builder->workload->software)
+               ? FP8_RECEIVED
+               : FP8_BROUGHT;
+}
+
 static void
 build_gated(struct operator_builder *builder, const struct expert_loads *loads,
             const struct gated *gated, enum kept_input input)
@@ -60,6 +71,8 @@ build_gated(struct operator_builder *builder, const struct expert_loads *loads,
                            arch->has_ffn_bias};
     struct linear down = {gated->down, arch->hidden, gated->width, KEPT_HERE,
                           arch->has_ffn_bias};
+    enum fp8_origin origin = routed_origin(builder, loads);
+    builder->input_origin = origin;
     if (builder->workload->software->splits_projections) {
         first.name = gated->gate_alone;
         first.out = gated->width;
@@ -68,11 +81,14 @@ build_gated(struct operator_builder *builder, const struct expert_loads *loads,
                            builder->element_bytes * (double)arch->hidden * gated->rows /
                                (double)builder->tokens);
         first.name = gated->up_alone;
-        first.input = KEPT_BY_ANOTHER;
+        first.input = KEPT_BY_PRODUCT;
     }
     build_product(builder, loads, &first);
+    builder->input_origin = FP8_MADE;
     build_swiglu(builder, gated);
+    builder->gradient_origin = origin;
     build_product(builder, loads, &down);
+    builder->gradient_origin = FP8_MADE;
 }
 
 /* The product up keeps the block's input, GELU its own, the product down GELU's output. */
@@ -127,6 +143,30 @@ build_shared_experts(struct operator_builder *builder)
     build_forward_stream(builder, &(struct stream){"shared_add", "add", 2 * all, all});
 }
 
+/* What a row takes that is sent to its expert in fp8, of one that is not. */
+static double
+sent_ratio(const struct operator_builder *builder)
+{
+    const struct workload *workload = builder->workload;
+    bool is_narrow = fp8_is_dispatched(workload->plan, workload->software);
+    return is_narrow ? fp8_activation_bytes(workload->plan->fp8_recipe) / builder->element_bytes
+                     : 1;
+}
+
+/* Tokens are cast before they are copied for their experts, their gradients before those are. */
+static void
+build_dispatch_cast(struct operator_builder *builder, enum direction direction)
+{
+    const struct workload *workload = builder->workload;
+    struct fp8_cast cast = fp8_cast_dispatched(&builder->fp8);
+    double elements = (double)builder->tokens * (double)workload->arch->hidden;
+    if (fp8_is_dispatched(workload->plan, workload->software))
+        build_cast(builder, direction,
+                   direction == DIRECTION_FORWARD ? "permute.quantize_tokens"
+                                                  : "combine.quantize_gradients",
+                   cast, elements);
+}
+
 /* Rows of the width into the order of experts, k of them a token. Fused: forward reads a row,
  * writes k; backward reads k gradients, writes their sum. Apart: rows are found (their token is
  * their place divided by k), taken, and backward added into zeros. */
@@ -134,14 +174,16 @@ static void
 build_permute(struct operator_builder *builder, int64_t copies)
 {
     const struct arch *arch = builder->workload->arch;
-    double one = builder->element_bytes * (double)arch->hidden;
+    double one = builder->element_bytes * (double)arch->hidden, sent = sent_ratio(builder);
     double all = one * (double)copies / (double)builder->tokens, index = 8.0 * (double)copies;
     struct kernel rows = {.kind = KERNEL_GATHER, .rows_by_width = {copies, arch->hidden}};
     if (builder->workload->software->fuses_permutation) {
-        build_pass(builder, &(struct pass){"permute", one, all, all, one, 0});
+        build_pass(builder, &(struct pass){"permute", sent * one, sent * all, all, one, 0});
+        build_dispatch_cast(builder, DIRECTION_FORWARD);
         return;
     }
     build_operator(builder);
+    build_dispatch_cast(builder, DIRECTION_FORWARD);
     build_forward_stream(builder,
                          &(struct stream){"permute.places", "floor_divide", index, index});
     build_forward_kernel(builder, "permute", rows);
@@ -167,12 +209,16 @@ build_combine(struct operator_builder *builder, int64_t copies)
     double weights = builder->element_bytes * (double)copies;
     struct kernel rows = {.kind = KERNEL_SCATTER_ADD, .rows_by_width = {copies, arch->hidden}};
     const struct software *software = builder->workload->software;
+    double sent = sent_ratio(builder);
     if (software->fuses_permutation) {
         double kept = software->weighs_activations ? 0 : all;
-        build_pass(builder, &(struct pass){"combine", all, one, one + kept, all, kept});
+        build_pass(builder,
+                   &(struct pass){"combine", all, one, sent * one + kept, sent * all, kept});
+        build_dispatch_cast(builder, DIRECTION_BACKWARD);
         return;
     }
     build_operator(builder);
+    build_dispatch_cast(builder, DIRECTION_BACKWARD);
     build_forward_stream(builder, &(struct stream){"combine.weigh", "mul_broadcast",
                                                    rows_bytes + weights, rows_bytes});
     build_backward_stream(builder, &(struct stream){"combine.weigh", "mul_broadcast",

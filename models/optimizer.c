@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "models/fp8.h"
+
 static int64_t
 least(int64_t a, int64_t b)
 {
@@ -52,6 +54,7 @@ add_piece(struct optimizer_share *share, const struct piece *piece)
 {
     int64_t own = piece->end - piece->begin;
     share->tensors++;
+    share->fp8_parameters += fp8_takes_tensor(piece->tensor) ? own : 0;
     if (!piece->is_orthogonalised) {
         share->adamw_parameters += own;
         return;
@@ -212,6 +215,7 @@ own_wholes(struct optimizer_share *shares, int64_t data_ranks, const struct matr
         const struct tensor *tensor = list->items[i].tensor;
         struct optimizer_share *share = &shares[heap[0].rank];
         share->muon_parameters += tensor->rows * tensor->columns;
+        share->fp8_parameters += fp8_takes_tensor(tensor) ? tensor->rows * tensor->columns : 0;
         share->tensors++;
         share->owners_max = 1;
         add_matrix(share, tensor);

@@ -31,6 +31,7 @@ struct optimizer_matrices {
 struct optimizer_share {
     int64_t adamw_parameters;
     int64_t muon_parameters; /* elements of matrices, as far as they lie in the share */
+    int64_t fp8_parameters;  /* of both: weights of products that fp8 recipes take */
     int64_t tensors;         /* tensors that it holds all or a piece of */
     struct optimizer_matrices matrices[OPTIMIZER_SIZES_MAX]; /* orthogonalised on this rank */
     int matrix_sizes;

@@ -11,6 +11,8 @@ static const char *const DISTRIBUTION_NAMES[] = {"neighbour", "all_gather", "lay
                                                  NULL};
 static const char *const RECOMPUTE_NAMES[] = {"none", "selective", "full",
                                               "every_other_product", NULL};
+static const char *const FP8_NAMES[] = {
+    "none", "tensorwise", "delayed", "rowwise", "rowwise_with_gw_hp", "blockwise", NULL};
 static const char *const SCHEDULE_NAMES[] = {"1f1b", "interleaved", "zb_h1",
                                              "zb_v", "dualpipe",    NULL};
 static const char *const CONTEXT_NAMES[] = {"ring", "all_gather", "ulysses", NULL};
@@ -66,6 +68,9 @@ static const struct json_field FIELDS[] = {
     {"zero_stage", JSON_FIELD_INTEGER, offsetof(struct plan, zero_stage), 0, 0, 3, NULL},
     PLAN_COUNT(shard_ranks, JSON_OPTIONAL),
     PLAN_CHOICE(compute_dtype, 0, dtype_names),
+    PLAN_CHOICE(fp8_recipe, JSON_OPTIONAL, FP8_NAMES),
+    PLAN_FLAG(gathers_weights_in_fp8, JSON_OPTIONAL),
+    PLAN_FLAG(dispatches_in_fp8, JSON_OPTIONAL),
     PLAN_CHOICE(gradient_dtype, 0, dtype_names),
     PLAN_COUNT(bucket_parameters, 0),
     PLAN_FLAG(overlaps_gradient_reduction, 0),
@@ -256,6 +261,12 @@ plan_read(const struct json *object, struct arena *arena, struct error_list *err
     if (plan->expert_tensor == 0)
         plan->expert_tensor = plan->tensor;
     return is_right ? plan : NULL;
+}
+
+const char *
+fp8_recipe_name(enum fp8_recipe recipe)
+{
+    return FP8_NAMES[recipe];
 }
 
 int64_t

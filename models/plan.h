@@ -46,6 +46,18 @@ enum schedule_kind {
     SCHEDULE_DUALPIPE,
 };
 
+/* How products of the layers run in fp8: of how much of an operand one scale is, and when it is
+ * known (models/fp8.h). E4M3 and E5M2 are a byte each and multiply at one rate: which of them is
+ * for gradients makes no difference here. */
+enum fp8_recipe {
+    FP8_NONE,
+    FP8_TENSORWISE, /* a scale a tensor, of its values now (torchao; TE's current scaling) */
+    FP8_DELAYED,    /* a scale a tensor, of earlier steps' (TE's delayed scaling) */
+    FP8_ROWWISE,    /* a scale a row, along the depth of each product (torchao) */
+    FP8_ROWWISE_WITH_GW_HP, /* the same, weight gradients in the compute dtype (torchao) */
+    FP8_BLOCKWISE,          /* activations 1 x 128, weights 128 x 128 (DeepSeek-V3; TE) */
+};
+
 /* How the ranks that share a sequence see each other's keys and values. */
 enum context_exchange { CONTEXT_RING, CONTEXT_ALL_GATHER, CONTEXT_ULYSSES };
 
@@ -74,11 +86,17 @@ struct plan {
     bool counts_embedding_as_layer;       /* first stage one layer less */
     bool counts_head_as_layer;            /* last stage one layer less */
 
-    int64_t zero_stage;        /* what is sharded over the data ranks; 0: nothing; 1: the
+    int64_t zero_stage;          /* what is sharded over the data ranks; 0: nothing; 1: the
                                   optimizer; 2: gradients too; 3: weights too */
-    int64_t shard_ranks;       /* data ranks that a shard is spread over; 0: all (hybrid
+    int64_t shard_ranks;         /* data ranks that a shard is spread over; 0: all (hybrid
                                   sharding replicates the rest) */
-    enum dtype compute_dtype;  /* weights and activations */
+    enum dtype compute_dtype;    /* weights and activations */
+    enum fp8_recipe fp8_recipe;  /* of the layers' products; router, attention core, embedding
+                                   and head stay in the compute dtype */
+    bool gathers_weights_in_fp8; /* torchao enable_fsdp_float8_all_gather, Megatron-LM
+                                    --fp8-param-gather */
+    bool dispatches_in_fp8; /* tokens to their experts, and their gradients; back in the compute
+                               dtype (arXiv 2412.19437 section 3.3.3) */
     enum dtype gradient_dtype; /* accumulated and reduced in this */
     int64_t bucket_parameters; /* gradients reduced (weights gathered) together */
     bool overlaps_gradient_reduction;
@@ -126,6 +144,8 @@ uint64_t plan_recompute_classes(enum recompute_kind recompute);
 /* Whether blocks of the index-th layer of a chunk run again in full; what else runs again does
  * so in every layer. */
 bool plan_repeats_layer(const struct plan *plan, int64_t index);
+
+const char *fp8_recipe_name(enum fp8_recipe recipe); /* "tensorwise" */
 
 int64_t plan_data_degree(const struct plan *plan, const struct cluster *cluster);
 /* Microbatches that a rank runs in one step; plan_check has made sure that it is whole. */

@@ -1,5 +1,5 @@
 /* Whether model, cluster and plan go together, and what would. */
-#include "models/plan.h"
+#include "models/plan_check_fp8.h"
 
 #include <stdlib.h>
 
@@ -360,7 +360,7 @@ check_sharding(const struct check *check)
                   "rank_order");
 }
 
-/* Narrower dtypes need casts and scales that the operators do not have yet. */
+/* Narrower dtypes need casts and scales: only products are run in them, by `fp8_recipe`. */
 static bool
 is_whole_model_dtype(enum dtype dtype)
 {
@@ -376,8 +376,9 @@ check_dtypes(const struct check *check)
     if (!is_whole_model_dtype(plan->compute_dtype))
         return error_add(
             check->errors, ERROR_INFEASIBLE, place_of(check, "compute_dtype"),
-            "a step in %s is not supported by this version, wanted fp32, tf32, bf16 or fp16",
-            dtype_name(plan->compute_dtype));
+            "a step in %s is not supported by this version, wanted fp32, tf32, bf16 or fp16%s",
+            dtype_name(plan->compute_dtype),
+            plan->compute_dtype == DTYPE_FP8 ? "; or bf16 and an fp8_recipe" : "");
     if (device->peak_flop_per_s[plan->compute_dtype] <= 0)
         return error_add(check->errors, ERROR_INFEASIBLE, place_of(check, "compute_dtype"),
                          "%s is no dtype of %s", dtype_name(plan->compute_dtype), device->name);
@@ -430,6 +431,7 @@ plan_check(const struct plan *plan, const struct json *object, const struct arch
         check_sharding(&check);
     }
     check_dtypes(&check);
+    plan_check_fp8(plan, object, arch, cluster, errors);
     check_model(&check);
     return errors->count == faults_before;
 }

@@ -109,7 +109,8 @@ END_TEST
 START_TEST(what_cannot_be_lowered_yet_is_infeasible)
 {
     expect("plan.compute_dtype=fp8", "--set plan.compute_dtype=fp8: $.compute_dtype",
-           "a step in fp8 is not supported by this version, wanted fp32, tf32, bf16 or fp16");
+           "a step in fp8 is not supported by this version, wanted fp32, tf32, bf16 or fp16; "
+           "or bf16 and an fp8_recipe");
     ck_assert_int_eq((int)errors.items[0].kind, ERROR_INFEASIBLE);
     expect("plan.global_batch_sequences=16777216",
            "--set plan.global_batch_sequences=16777216: $.global_batch_sequences",

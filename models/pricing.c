@@ -190,6 +190,17 @@ price_source(const struct pricing *pricing, const struct placement *placement,
     return true;
 }
 
+/* Casts run again with the product behind them. */
+static void
+mark_casts(struct priced_source *source)
+{
+    for (int64_t i = source->list.count - 2; i >= 0; i--) {
+        const struct operation *operation = source->list.steps[i].operation;
+        if (operation && operation->spent_on == CLASS_QUANTIZATION)
+            source->runs_again[i] = source->runs_again[i + 1];
+    }
+}
+
 /* Of the classes that run again; or of all but attention and every other product. */
 static void
 mark_repeated(const struct pricing *pricing, struct priced_source *source, bool is_layer)
@@ -208,6 +219,7 @@ mark_repeated(const struct pricing *pricing, struct priced_source *source, bool 
             source->runs_again[i] =
                 is_alternating ? !is_kept : plan->recompute_classes >> operation->spent_on & 1;
     }
+    mark_casts(source);
 }
 
 /* Which steps of a list a pass takes. */

@@ -1,6 +1,7 @@
 /* Prices of the optimizer's work on each rank's share. */
 #include <string.h>
 
+#include "models/fp8.h"
 #include "models/pricing.h"
 
 enum { SIZES_MAX = 64 }; /* different matrix sizes of a model */
@@ -199,6 +200,9 @@ price_copies(const struct pricing *pricing, const struct optimizer_share *share,
     const struct workload *workload = &pricing->inputs->workload;
     const struct plan *plan = workload->plan;
     double fp32 = dtype_bytes(DTYPE_FP32);
+    struct fp8_setting fp8 = fp8_setting_of(plan, workload->software);
+    struct fp8_cast cast = fp8_cast_master(&fp8);
+    int64_t quantized = cast.launches > 0 && !plan->adapters ? share->fp8_parameters : 0;
     int64_t all = workload->software->fuses_master_copies
                       ? 0
                       : share->muon_parameters + share->adamw_parameters;
@@ -209,14 +213,19 @@ price_copies(const struct pricing *pricing, const struct optimizer_share *share,
                                  fp32,
                                  1,
                                  "cast"};
-    struct pricing_pass narrow = {"narrow_weights",
-                                  CLASS_OPTIMIZER_UPDATE,
-                                  plan->compute_dtype == DTYPE_FP32 ? 0 : all,
-                                  fp32,
-                                  dtype_bytes(plan->compute_dtype),
-                                  1,
-                                  NULL};
+    struct pricing_pass quantize = {"quantize_weights", CLASS_QUANTIZATION, quantized,
+                                    cast.read,          cast.write,         cast.launches,
+                                    "quantize"};
+    struct pricing_pass narrow = {
+        "narrow_weights",
+        CLASS_OPTIMIZER_UPDATE,
+        plan->compute_dtype == DTYPE_FP32 || all == 0 ? 0 : all - quantized,
+        fp32,
+        dtype_bytes(plan->compute_dtype),
+        1,
+        NULL};
     out[SHARE_WIDEN] = pricing_pass(pricing, &widen);
+    out[SHARE_QUANTIZE] = pricing_pass(pricing, &quantize);
     out[SHARE_NARROW] = pricing_pass(pricing, &narrow);
 }
 
@@ -280,7 +289,8 @@ price_share(const struct pricing *pricing, struct matrix_prices *prices,
     const struct optimizer_share *share = owner->share, *last = prices->last;
     bool has_same = last && has_same_matrices(share, last);
     if (has_same && last->muon_parameters == share->muon_parameters &&
-        last->adamw_parameters == share->adamw_parameters && last->tensors == share->tensors)
+        last->adamw_parameters == share->adamw_parameters && last->tensors == share->tensors &&
+        last->fp8_parameters == share->fp8_parameters)
         for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
             out[stage] = prices->last_out[stage];
     else
@@ -314,6 +324,7 @@ join(const struct optimizer_share *a, const struct optimizer_share *b)
     struct optimizer_share sum = *a;
     sum.adamw_parameters += b->adamw_parameters;
     sum.muon_parameters += b->muon_parameters;
+    sum.fp8_parameters += b->fp8_parameters;
     sum.tensors += b->tensors;
     for (int i = 0; i < b->matrix_sizes && sum.matrix_sizes < OPTIMIZER_SIZES_MAX; i++)
         sum.matrices[sum.matrix_sizes++] = b->matrices[i];

@@ -194,14 +194,20 @@ make_spans(struct program_builder *builder)
     }
 }
 
-/* The step of the schedule that finishes each chunk's gradients. */
+/* The steps of the schedule that begin with each chunk, and that finish its gradients. */
 static void
-find_last_weights(struct program_builder *builder)
+find_ends(struct program_builder *builder)
 {
-    builder->last_weights = arena_alloc(builder->pricing.arena, (size_t)builder->shape.chunks,
-                                        sizeof *builder->last_weights);
+    size_t chunks = (size_t)builder->shape.chunks;
+    struct arena *arena = builder->pricing.arena;
+    builder->last_weights = arena_alloc(arena, chunks, sizeof *builder->last_weights);
+    builder->first_forward = arena_alloc(arena, chunks, sizeof *builder->first_forward);
+    for (size_t chunk = 0; chunk < chunks; chunk++)
+        builder->first_forward[chunk] = STEP_NONE;
     for (int64_t i = 0; i < builder->schedule->count; i++) {
         const struct schedule_step *step = &builder->schedule->steps[i];
+        if (step->pass == PASS_FORWARD && builder->first_forward[step->chunk] == STEP_NONE)
+            builder->first_forward[step->chunk] = i;
         if (step->pass == PASS_BACKWARD || step->pass == PASS_WEIGHT_GRADIENT)
             builder->last_weights[step->chunk] = i;
     }
@@ -237,7 +243,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
         builder->made[direction] =
             arena_alloc(builder->pricing.arena, passes, sizeof *builder->made[direction]);
     make_spans(builder);
-    find_last_weights(builder);
+    find_ends(builder);
     builder->count = 0;
     builder->capacity = guess_items(builder);
     builder->items =

@@ -63,7 +63,8 @@ enum share_stage {
     SHARE_ADAMW,
     SHARE_NEWTON_SCHULZ,
     SHARE_UPDATE,
-    SHARE_NARROW, /* master weights to the compute dtype, where that is a copy */
+    SHARE_QUANTIZE, /* master weights to fp8, where they are gathered in it */
+    SHARE_NARROW,   /* master weights to the compute dtype, where that is a copy */
     SHARE_STAGE_COUNT
 };
 

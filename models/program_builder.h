@@ -36,6 +36,8 @@ struct buckets {
     int64_t *of_unit;    /* bucket of each unit; bucket 0 holds the last units */
     int64_t *parameters; /* of each bucket, trained */
     int64_t *frozen;     /* of each: what else ZeRO-3 gathers with them */
+    int64_t *narrow;     /* of both, what is gathered in fp8 */
+    int64_t *quantized;  /* of each unit's own weights, those of products in fp8 */
     double padding; /* what collectives carry for each parameter: more than 1 where the ranks'
                        shares are unequal and padded to the largest */
     int64_t *units_open; /* of each bucket: units whose gradients are not there yet */
@@ -69,6 +71,7 @@ struct program_builder {
     struct buckets buckets[BUCKETS_COUNT];
     const struct step_work *transfers[2]; /* what comes in forward, and backward */
     int64_t *last_weights;                /* of each chunk: the last step that adds gradients */
+    int64_t *first_forward;               /* of each chunk: the first step that needs weights */
     int32_t
         *made[2]; /* item that ends each forward (backward) pass: [chunk * m + microbatch] */
     struct step_item *items;
@@ -100,6 +103,8 @@ void program_prepare_unit(struct program_builder *builder, int64_t unit, bool is
 void program_finish_unit(struct program_builder *builder, int64_t unit, bool is_last);
 /* The item that gathered a unit's weights, of the dense ones or the experts; or STEP_NONE. */
 int32_t program_gathered(const struct program_builder *builder, int64_t unit, int bucket_set);
+/* A unit's weights cast to fp8, for all passes of the step; nothing where that is not how. */
+void program_append_weight_cast(struct program_builder *builder, int64_t unit);
 /* Everything behind the last pass. */
 void program_append_optimizer(struct program_builder *builder);
 /* Gradients start from 0. */

@@ -154,6 +154,8 @@ begin_block(struct program_builder *builder, struct pass_cursor *cursor)
         is_forward(cursor) || (is_anew && cursor->step.pass != PASS_WEIGHT_GRADIENT);
     if (block.is_first && needs_weights)
         program_prepare_unit(builder, block.unit, is_forward(cursor));
+    if (block.is_first && cursor->index == builder->first_forward[cursor->step.chunk])
+        program_append_weight_cast(builder, block.unit);
     const struct priced_list *list = list_at(builder, cursor, cursor->block);
     cursor->has_weights = !block.is_first || !needs_weights;
     if (list->count > 0)

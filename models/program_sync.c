@@ -2,6 +2,7 @@
  */
 #include <assert.h>
 
+#include "models/fp8.h"
 #include "models/program_builder.h"
 
 static bool
@@ -57,6 +58,18 @@ unit_sizes(const struct program_builder *builder, const struct tensor_list *tens
     return sizes;
 }
 
+/* Of those, weights of products that fp8 recipes take. */
+static int64_t *
+unit_quantized(const struct program_builder *builder, const struct tensor_list *tensors)
+{
+    size_t units = (size_t)(builder->units > 0 ? builder->units : 1);
+    int64_t *sizes = arena_alloc(builder->pricing.arena, units, sizeof *sizes);
+    for (int64_t i = 0; i < tensors->count; i++)
+        if (fp8_takes_tensor(&tensors->items[i]))
+            sizes[unit_of(builder, &tensors->items[i])] += tensor_elements(&tensors->items[i]);
+    return sizes;
+}
+
 static struct buckets
 make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
              const struct tensor_list *frozen, enum peers peers)
@@ -67,6 +80,7 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
     bool is_dense = peers == PEERS_DATA;
     const int64_t *sizes = unit_sizes(builder, tensors);
     const int64_t *frozen_sizes = unit_sizes(builder, frozen);
+    int64_t *quantized = unit_quantized(builder, plan->adapters ? frozen : tensors);
     struct buckets buckets = {.all = peers,
                               .shard = is_dense ? PEERS_SHARD : PEERS_EXPERT_SHARD,
                               .replicas = is_dense ? PEERS_REPLICAS : PEERS_EXPERT_REPLICAS,
@@ -74,6 +88,8 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
                               .of_unit = arena_alloc(arena, units, sizeof *sizes),
                               .parameters = arena_alloc(arena, units, sizeof *sizes),
                               .frozen = arena_alloc(arena, units, sizeof *sizes),
+                              .narrow = arena_alloc(arena, units, sizeof *sizes),
+                              .quantized = quantized,
                               .units_open = arena_alloc(arena, units, sizeof *sizes),
                               .gathered = arena_alloc(arena, units, sizeof(int32_t)),
                               .count = 1};
@@ -86,6 +102,8 @@ make_buckets(struct program_builder *builder, const struct tensor_list *tensors,
         buckets.units_open[buckets.count - 1]++;
         *open += sizes[unit];
         *open_frozen += plan->zero_stage == 3 ? frozen_sizes[unit] : 0;
+        if (plan->gathers_weights_in_fp8 && (plan->zero_stage == 3 || !plan->adapters))
+            buckets.narrow[buckets.count - 1] += quantized[unit];
         if (*open + *open_frozen >= room && unit > 0)
             buckets.count++;
     }
@@ -102,28 +120,34 @@ program_make_buckets(struct program_builder *builder)
         make_buckets(builder, &tensors.experts, &tensors.frozen_experts, PEERS_EXPERT_DATA);
 }
 
-/* A collective over ranks that hold so many elements together; STEP_NONE where there are none or
- * one rank has all. */
+/* A collective over ranks that hold so many bytes together; STEP_NONE where there are none or one
+ * rank has all. */
 static int32_t
-append_bucket(struct program_builder *builder, enum collective_kind kind, enum peers peers,
-              double elements)
+append_bytes(struct program_builder *builder, enum collective_kind kind, enum peers peers,
+             enum dtype dtype, double bytes)
 {
     const struct placement *placement = &builder->shard.placement;
-    const struct plan *plan = builder->shard.workload.plan;
     bool is_gather = kind == COLLECTIVE_ALL_GATHER;
-    enum dtype dtype = is_gather ? plan->compute_dtype : plan->gradient_dtype;
     struct collective collective = {.kind = kind,
                                     .dtype = dtype,
                                     .group =
                                         placement_group(placement, peers, builder->kind->rank),
                                     .ranks = placement_group_ranks(placement, peers),
-                                    .bytes = dtype_bytes(dtype) * elements};
-    if (collective.ranks == 1 || !(elements > 0))
+                                    .bytes = bytes};
+    if (collective.ranks == 1 || !(bytes > 0))
         return STEP_NONE;
     const struct step_work *work = pricing_collective(
         &builder->pricing, is_gather ? "gather_parameters" : "reduce_gradients",
         is_gather ? CLASS_PARAMETER_GATHER : CLASS_GRADIENT_REDUCTION, &collective);
     return work ? program_append_joint(builder, LANE_DATA, work, peers) : STEP_NONE;
+}
+
+static int32_t
+append_reduce(struct program_builder *builder, enum collective_kind kind, enum peers peers,
+              double elements)
+{
+    enum dtype dtype = builder->shard.workload.plan->gradient_dtype;
+    return append_bytes(builder, kind, peers, dtype, dtype_bytes(dtype) * elements);
 }
 
 static double
@@ -132,11 +156,16 @@ bucket_elements(const struct buckets *buckets, int64_t bucket)
     return (double)buckets->parameters[bucket] * buckets->padding;
 }
 
+/* Weights of both widths go in one buffer. */
 static int32_t
 append_gather(struct program_builder *builder, const struct buckets *buckets, int64_t bucket)
 {
-    return append_bucket(builder, COLLECTIVE_ALL_GATHER, buckets->shard,
-                         bucket_elements(buckets, bucket) + (double)buckets->frozen[bucket]);
+    enum dtype wide = builder->shard.workload.plan->compute_dtype;
+    double narrow = (double)buckets->narrow[bucket] * buckets->padding;
+    double elements = bucket_elements(buckets, bucket) + (double)buckets->frozen[bucket];
+    double bytes = dtype_bytes(wide) * (elements - narrow) + dtype_bytes(DTYPE_FP8) * narrow;
+    return append_bytes(builder, COLLECTIVE_ALL_GATHER, buckets->shard,
+                        narrow > 0 ? DTYPE_FP8 : wide, bytes);
 }
 
 /* To every rank, or to the shards; replicas of a shard then add theirs up (hybrid sharding, arXiv
@@ -149,13 +178,13 @@ append_reduction(struct program_builder *builder, const struct buckets *buckets,
     bool is_whole = builder->shard.workload.plan->zero_stage == 0;
     int32_t made = builder->last_compute;
     int32_t item =
-        is_whole ? append_bucket(builder, COLLECTIVE_ALL_REDUCE, buckets->all, elements)
-                 : append_bucket(builder, COLLECTIVE_REDUCE_SCATTER, buckets->shard, elements);
+        is_whole ? append_reduce(builder, COLLECTIVE_ALL_REDUCE, buckets->all, elements)
+                 : append_reduce(builder, COLLECTIVE_REDUCE_SCATTER, buckets->shard, elements);
     if (item != STEP_NONE)
         program_wait(builder, item, made);
     if (is_whole)
         return;
-    item = append_bucket(builder, COLLECTIVE_ALL_REDUCE, buckets->replicas,
+    item = append_reduce(builder, COLLECTIVE_ALL_REDUCE, buckets->replicas,
                          elements / (double)shards);
     if (item != STEP_NONE)
         program_wait(builder, item, made);
@@ -258,6 +287,30 @@ append_share(struct program_builder *builder, enum step_lane lane, enum share_st
     return item;
 }
 
+void
+program_append_weight_cast(struct program_builder *builder, int64_t unit)
+{
+    const struct workload *workload = &builder->shard.workload;
+    struct fp8_setting setting = fp8_setting_of(workload->plan, workload->software);
+    struct fp8_cast cast = fp8_cast_weight_once(&setting);
+    struct pricing_pass pass = {.name = "quantize_weights",
+                                .spent_on = CLASS_QUANTIZATION,
+                                .read = cast.read,
+                                .write = cast.write,
+                                .launches = cast.launches,
+                                .op = "quantize"};
+    for (int set = 0; set < BUCKETS_COUNT; set++)
+        pass.elements += builder->buckets[set].quantized[unit];
+    if (cast.launches == 0 || pass.elements == 0)
+        return;
+    const struct step_work *work = pricing_pass(&builder->pricing, &pass);
+    if (!work)
+        return;
+    int32_t item = program_append(builder, LANE_COMPUTE, work);
+    for (int set = 0; set < BUCKETS_COUNT; set++)
+        program_wait(builder, item, program_gathered(builder, unit, set));
+}
+
 /* The item of the lane appended last; STEP_NONE when there is none. */
 static int32_t
 last_on(const struct program_builder *builder, enum step_lane lane)
@@ -347,6 +400,23 @@ append_clipping(struct program_builder *builder, int32_t reduced)
     return append_norm_reduction(builder, norm);
 }
 
+/* Each rank has seen its share of a weight: one all-reduce of all largest values (torchao,
+ * precompute_float8_dynamic_scale_for_fsdp; Megatron-LM, fp8_utils.py). */
+static int32_t
+append_scale_reduction(struct program_builder *builder)
+{
+    const struct shard_tensors *tensors = &builder->tensors[builder->kind->stage];
+    double scales = 0;
+    for (int64_t i = 0; i < tensors->dense.count; i++)
+        scales += fp8_takes_tensor(&tensors->dense.items[i]);
+    for (int64_t i = 0; i < tensors->experts.count; i++)
+        scales += (double)tensors->experts.items[i].copies;
+    if (builder->shard.workload.plan->fp8_recipe != FP8_TENSORWISE)
+        return STEP_NONE;
+    return append_bytes(builder, COLLECTIVE_ALL_REDUCE, PEERS_DATA, DTYPE_FP32,
+                        dtype_bytes(DTYPE_FP32) * scales);
+}
+
 void
 program_append_optimizer(struct program_builder *builder)
 {
@@ -379,6 +449,8 @@ program_append_optimizer(struct program_builder *builder)
     program_wait(builder, update, launches);
     if (!builder->shard.workload.software->fuses_master_copies)
         append_copy(builder, SHARE_NARROW, STEP_NONE);
+    if (plan->gathers_weights_in_fp8)
+        append_copy(builder, SHARE_QUANTIZE, append_scale_reduction(builder));
     bool is_gathered_late = plan->zero_stage > 0 && plan->zero_stage < 3;
     if (is_gathered_late && !plan->overlaps_parameter_gather)
         append_gathers(builder, builder->last_compute);

@@ -275,6 +275,12 @@ static bool
 check_stack(const struct run *run, struct error_list *errors)
 {
     const struct workload *workload = &run->inputs.workload;
+    if (workload->plan->fp8_recipe != FP8_NONE && !workload->software->fp8)
+        return error_add(
+            errors, ERROR_INFEASIBLE, json_where(json_member(run->plan_object, "fp8_recipe")),
+            "is %s, but the software stack %s says nothing of \"fp8\", wanted none, "
+            "or a stack that does, such as torch-compile or megatron-fused",
+            fp8_recipe_name(workload->plan->fp8_recipe), workload->software->name);
     if (workload->plan->context == 1 || !workload->software->keeps_attention_scores)
         return true;
     return json_fail(

@@ -2,7 +2,9 @@
 #include "models/shard.h"
 
 #include <assert.h>
+#include <math.h>
 
+#include "models/fp8.h"
 #include "models/shard_builder.h"
 
 static struct shard_step *
@@ -54,6 +56,16 @@ append_sum(struct shard_builder *builder, int64_t beside)
         append_tensor_exchange(builder, "reduce_partial_sums", COLLECTIVE_ALL_REDUCE, beside);
 }
 
+/* What a row takes that is dispatched, of one in the compute dtype. */
+static double
+dispatched_ratio(const struct workload *workload)
+{
+    const struct plan *plan = workload->plan;
+    return fp8_is_dispatched(plan, workload->software)
+               ? fp8_activation_bytes(plan->fp8_recipe) / dtype_bytes(plan->compute_dtype)
+               : 1;
+}
+
 /* Token copies to their experts' ranks or back; over expert-tensor ranks every one gets all. */
 static void
 append_routing(struct shard_builder *builder, bool is_dispatch)
@@ -66,12 +78,16 @@ append_routing(struct shard_builder *builder, bool is_dispatch)
                                         .dtype = builder->shard->workload.plan->compute_dtype,
                                         .bytes = builder->lists.routed_bytes,
                                         .crossing_fraction = builder->lists.crossing_fraction};
+    double ratio = is_dispatch ? dispatched_ratio(&builder->shard->workload) : 1;
+    if (ratio < 1)
+        all_to_all.dtype = DTYPE_FP8;
+    all_to_all.bytes *= ratio;
     struct shard_exchange within = all_to_all;
     within.name = is_dispatch ? "gather_dispatched" : "scatter_combined";
     within.kind = is_dispatch ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
     within.peers = PEERS_EXPERT_TENSOR;
     within.crossing_fraction = 0;
-    within.bytes = builder->lists.routed_rows * builder->lists.row_bytes;
+    within.bytes = ratio * builder->lists.routed_rows * builder->lists.row_bytes;
     bool is_cut = shard_expert_pieces(builder->shard) > 1;
     if (is_cut && !is_dispatch)
         shard_append_exchange(builder, &within, 0);
@@ -146,12 +162,12 @@ append_entry_backward(struct shard_builder *builder, const struct model_operator
 /* Where a rank has several experts, what it received lies by sender and then by expert: one more
  * pass puts it by expert, and back (Megatron-Core, sort_chunks_by_idxs). */
 static void
-append_chunk_sort(struct shard_builder *builder, const char *name, enum kernel_kind kind)
+append_chunk_sort(struct shard_builder *builder, const char *name, enum kernel_kind kind,
+                  enum dtype dtype)
 {
     const struct placement *placement = &builder->shard->placement;
     const struct workload *workload = &builder->shard->workload;
     int64_t rows = (int64_t)builder->lists.routed_rows, width = workload->arch->hidden;
-    enum dtype dtype = workload->plan->compute_dtype;
     double bytes = dtype_bytes(dtype) * (double)rows * (double)width;
     struct operation zero = {.name = "zero_received",
                              .spent_on = CLASS_DISPATCH,
@@ -179,10 +195,12 @@ append_sort(struct shard_builder *builder, enum token_layout from, enum token_la
     bool is_added = direction == DIRECTION_BACKWARD &&
                     !builder->shard->workload.software->fuses_permutation;
     enum kernel_kind kind = is_added ? KERNEL_SCATTER_ADD : KERNEL_GATHER;
+    enum dtype dtype = builder->shard->workload.plan->compute_dtype;
+    bool is_narrow = dispatched_ratio(&builder->shard->workload) < 1 && !is_added;
     if (to == TOKENS_ROUTED && from != to && !is_before_exchange)
-        append_chunk_sort(builder, "sort_received", kind);
+        append_chunk_sort(builder, "sort_received", kind, is_narrow ? DTYPE_FP8 : dtype);
     if (from == TOKENS_ROUTED && from != to && is_before_exchange)
-        append_chunk_sort(builder, "unsort_received", kind);
+        append_chunk_sort(builder, "unsort_received", kind, dtype);
 }
 
 static struct shard_list
@@ -303,7 +321,8 @@ input_bytes(const struct shard_builder *builder, int64_t index, double saved_byt
     return is_first ? input : 0;
 }
 
-/* Bytes that a kernel leaves behind if it is attention, or a product and kept. */
+/* Bytes that a kernel leaves behind if it is attention, or a product and kept; products in fp8
+ * write 16 bits, as hw/gemm_cut.c has it. */
 static double
 made_bytes(const struct kernel *kernel, int64_t products)
 {
@@ -320,7 +339,7 @@ made_bytes(const struct kernel *kernel, int64_t products)
         statistics = dtype_bytes(DTYPE_FP32) * rows;
         return rows * (double)attention->head_dim * dtype_bytes(kernel->dtype) + statistics;
     }
-    return products % 2 == 1 ? elements * dtype_bytes(kernel->dtype) : 0;
+    return products % 2 == 1 ? elements * fmax(dtype_bytes(kernel->dtype), 2) : 0;
 }
 
 static void

@@ -117,7 +117,8 @@ route_operation(struct operation *operation, const int64_t *rows, double ratio, 
     } else if (kernel->kind == KERNEL_GROUPED_GEMM) {
         kernel->grouped_gemm.rows = rows;
     } else if (kernel->kind == KERNEL_ELEMENTWISE &&
-               operation->spent_on != CLASS_GRADIENT_ACCUMULATION) {
+               operation->spent_on != CLASS_GRADIENT_ACCUMULATION &&
+               !ends_with(operation->name, ".quantize_weight")) {
         kernel->elementwise.elements = (int64_t)((double)kernel->elementwise.elements * ratio);
         kernel->elementwise.read_bytes *= ratio;
         kernel->elementwise.write_bytes *= ratio;

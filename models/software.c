@@ -35,11 +35,25 @@ static const struct json_field FIELDS[] = {
     SOFTWARE_SWITCH(sends_once_per_node),
     {"attention_implementation", JSON_FIELD_STRING,
      offsetof(struct software, attention_implementation), JSON_OPTIONAL, 0, 0, NULL},
+    {"fp8", JSON_FIELD_VALUE, offsetof(struct software, fp8_object),
+     JSON_OPTIONAL | JSON_NULLABLE, 0, 0, NULL},
     {"runtime_bytes", JSON_FIELD_REAL, offsetof(struct software, runtime_bytes), JSON_SOURCED,
      0, 1e12, NULL},
     {"fragmentation_fraction", JSON_FIELD_REAL,
      offsetof(struct software, fragmentation_fraction), JSON_SOURCED, 0, 1, NULL},
 };
+#define FP8_SWITCH(member)                                                                     \
+    {                                                                                          \
+#member, JSON_FIELD_BOOL, offsetof(struct software_fp8, member), 0, 0, 0, NULL         \
+    }
+
+static const struct json_field FP8_FIELDS[] = {
+    FP8_SWITCH(fuses_casts),  FP8_SWITCH(transposes_operands), FP8_SWITCH(keeps_inputs),
+    FP8_SWITCH(shares_casts), FP8_SWITCH(casts_weights_once),
+};
+static const struct json_object_type FP8_TYPE = {"what a software stack does for fp8",
+                                                 FP8_FIELDS,
+                                                 sizeof FP8_FIELDS / sizeof *FP8_FIELDS, NULL};
 static const struct json_object_type TYPE = {"a software stack", FIELDS,
                                              sizeof FIELDS / sizeof *FIELDS, NULL};
 
@@ -47,5 +61,11 @@ const struct software *
 software_read(const struct json *object, struct arena *arena, struct error_list *errors)
 {
     struct software *software = arena_alloc(arena, 1, sizeof *software);
-    return json_read_object(object, &TYPE, software, errors) ? software : NULL;
+    if (!json_read_object(object, &TYPE, software, errors))
+        return NULL;
+    if (!software->fp8_object)
+        return software;
+    struct software_fp8 *fp8 = arena_alloc(arena, 1, sizeof *fp8);
+    software->fp8 = fp8;
+    return json_read_object(software->fp8_object, &FP8_TYPE, fp8, errors) ? software : NULL;
 }

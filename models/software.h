@@ -9,6 +9,18 @@
 #include "sim/base/error.h"
 #include "sim/base/json.h"
 
+/* How the stack's products in fp8 come by their operands. */
+struct software_fp8 {
+    bool fuses_casts;         /* the kernel that makes an activation or its gradient finds its
+                                 largest value, or scales it, before writing: one read less */
+    bool transposes_operands; /* products take rows along their depth only, so that backward
+                                 takes copies turned round */
+    bool keeps_inputs;        /* what the weight gradient reads is made forward and kept in
+                                 fp8; else the input is kept as it came, and cast again */
+    bool shares_casts;        /* products with one input cast it once */
+    bool casts_weights_once;  /* a step, and keeps them; else in every pass */
+};
+
 struct software {
     const char *name;
     double host_launch_s;              /* host time to launch one kernel */
@@ -41,6 +53,8 @@ struct software {
         sends_once_per_node; /* a token for several experts of a node crosses to it once, and is
                                  copied there (DeepEP) */
     const char *attention_implementation; /* NULL: the device's default */
+    const struct json *fp8_object;        /* "fp8" as it stands in the file */
+    const struct software_fp8 *fp8;       /* NULL: the stack has no products in fp8 */
     double runtime_bytes;                 /* driver context, libraries, collective channels */
     double fragmentation_fraction;        /* of what is allocated, lost between blocks */
 };

@@ -151,7 +151,9 @@ part_of(const struct step_item *item)
     if (item->phase != PHASE_OPTIMIZER)
         return STEP_FORWARD_BACKWARD;
     if (!item->work && item->stage != SHARE_WIDEN)
-        return item->stage == SHARE_NARROW ? STEP_PARAMETER_GATHER : STEP_OPTIMIZER;
+        return item->stage == SHARE_NARROW || item->stage == SHARE_QUANTIZE
+                   ? STEP_PARAMETER_GATHER
+                   : STEP_OPTIMIZER;
     bool is_gather = item->work && item->work->spent_on == CLASS_PARAMETER_GATHER;
     bool is_norm = item->work && item->work->spent_on == CLASS_GRADIENT_NORM;
     if (is_norm)

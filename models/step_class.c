@@ -15,6 +15,7 @@ static const struct class_names {
     [CLASS_DISPATCH] = {"dispatch", "dispatch and combine"},
     [CLASS_EXPERT] = {"feed_forward", "experts or feed-forward"},
     [CLASS_HEAD] = {"head", "head and loss"},
+    [CLASS_QUANTIZATION] = {"quantization", "casts to fp8"},
     [CLASS_GRADIENT_ACCUMULATION] = {"gradient_accumulation", "gradient accumulation"},
     [CLASS_NEWTON_SCHULZ] = {"newton_schulz", "Newton-Schulz"},
     [CLASS_OPTIMIZER_UPDATE] = {"optimizer_update", "optimizer update"},

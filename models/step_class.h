@@ -12,9 +12,10 @@ enum step_class {
     CLASS_ATTENTION_MIXING, /* CCA: convolutions, q-k mean, norm, RoPE, value shift */
     CLASS_ATTENTION_CORE,
     CLASS_ROUTER,
-    CLASS_DISPATCH, /* sorting, permuting and combining tokens */
-    CLASS_EXPERT,   /* expert products and their gate; a dense feed-forward too */
-    CLASS_HEAD,     /* logits and cross-entropy */
+    CLASS_DISPATCH,     /* sorting, permuting and combining tokens */
+    CLASS_EXPERT,       /* expert products and their gate; a dense feed-forward too */
+    CLASS_HEAD,         /* logits and cross-entropy */
+    CLASS_QUANTIZATION, /* casting to fp8: largest values, scales, copies turned round */
     CLASS_GRADIENT_ACCUMULATION,
     CLASS_NEWTON_SCHULZ,
     CLASS_OPTIMIZER_UPDATE, /* gradient norm, momentum, weight update, AdamW */

@@ -88,6 +88,7 @@ class_shade(enum step_class spent_on)
         [CLASS_HEAD] = -0.25,
         [CLASS_ATTENTION_PROJECTION] = -0.5,
         [CLASS_GRADIENT_ACCUMULATION] = 0.5,
+        [CLASS_QUANTIZATION] = 0.625,
         [CLASS_ATTENTION_MIXING] = -0.625,
         [CLASS_ROUTER] = 0.375,
         [CLASS_NORM_RESIDUAL] = -0.375,

@@ -35,7 +35,7 @@ tear_down(void)
     arena_free(arena);
 }
 
-enum { SETTINGS_MAX = 4 };
+enum { SETTINGS_MAX = 6 };
 
 static const struct run *
 read_with(const char *const settings[SETTINGS_MAX])
@@ -52,7 +52,8 @@ read_with(const char *const settings[SETTINGS_MAX])
 static const struct run *
 run_with(const char *first, const char *second)
 {
-    const char *settings[SETTINGS_MAX] = {"plan.recompute_layers=80", first,
+    const char *settings[SETTINGS_MAX] = {"plan.recompute_layers=80", "plan.fp8_recipe=none",
+                                          "plan.gathers_weights_in_fp8=false", first,
                                           first ? second : NULL};
     const struct run *run = read_with(settings);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
@@ -172,6 +173,23 @@ START_TEST(inputs_of_frozen_products_are_not_kept)
     CHECK_NEAR(attention.saved_bytes[CLASS_ATTENTION_PROJECTION],
                8192 * (2 * 3 * 8192.0 + 2 * 2 * 16), 1e-12);
     CHECK_NEAR(feed_forward.saved_bytes[CLASS_EXPERT], 8192 * 4 * 28672.0, 1e-12);
+}
+END_TEST
+
+/* In fp8 what SwiGLU reads is kept as a byte an element, 2 f, and a frozen weight is a byte: of all
+ * but the embedding, the head and the norms. */
+START_TEST(in_fp8_gates_and_frozen_weights_are_a_byte)
+{
+    const char *settings[SETTINGS_MAX] = {"plan.recompute_layers=80"};
+    const struct run *run = read_with(settings);
+    ck_assert_msg(run != NULL, "%s", errors.items[0].what);
+    struct shard shard = step_inputs_shard(&run->inputs);
+    struct shard_block feed_forward = shard_block(&shard, BLOCK_FEED_FORWARD, 0, arena);
+    double kept = feed_forward.saved_bytes[CLASS_EXPERT];
+    CHECK_NEAR(kept, 8192 * 2 * 28672.0, 1e-12);
+    double wide = 2 * 32000 * 8192.0 + 161 * 8192.0, trained = 80.0 * (double)LAYER_PARAMETERS;
+    CHECK_NEAR(memory_of(&run->inputs, arena).weights,
+               68976648192.0 - wide + 2 * (wide + trained), 1e-12);
 }
 END_TEST
 
@@ -306,6 +324,7 @@ adapters_suite(void)
     tcase_add_test(tests, stages_hold_the_adapters_of_their_layers);
     tcase_add_test(tests, frozen_weights_have_no_gradient_and_thin_ones_do);
     tcase_add_test(tests, inputs_of_frozen_products_are_not_kept);
+    tcase_add_test(tests, in_fp8_gates_and_frozen_weights_are_a_byte);
     tcase_add_test(tests, without_dropout_an_adapter_reads_what_is_there);
     tcase_add_test(tests, memory_holds_frozen_weights_once_and_states_of_adapters);
     tcase_add_test(tests, sharded_frozen_weights_are_gathered_a_layer_at_a_time);

@@ -16,6 +16,27 @@ struct gated {
     double rows; /* of all experts */
 };
 
+static bool
+keeps_gates(const struct operator_builder *builder)
+{
+    const struct workload *workload = builder->workload;
+    return workload->plan->fp8_recipe != FP8_NONE && workload->software->fp8 &&
+           workload->software->fp8->keeps_gates;
+}
+
+/* Gate and up, of `all` bytes each, narrowed for backward and made wide again before it. */
+static void
+cast_gates(struct operator_builder *builder, double all)
+{
+    double narrow = 2 * all * dtype_bytes(DTYPE_FP8) / builder->element_bytes;
+    enum step_class spent_on = builder->spent_on;
+    builder->spent_on = CLASS_QUANTIZATION;
+    build_forward_stream(builder,
+                         &(struct stream){"narrow_gates", "quantize", 2 * all, narrow});
+    build_backward_stream(builder, &(struct stream){"widen_gates", "cast", narrow, 2 * all});
+    builder->spent_on = spent_on;
+}
+
 static void
 build_swiglu(struct operator_builder *builder, const struct gated *gated)
 {
@@ -23,8 +44,13 @@ build_swiglu(struct operator_builder *builder, const struct gated *gated)
     double all = builder->element_bytes * (double)gated->width * gated->rows;
     double one = all / tokens; /* bytes a token */
     if (builder->workload->software->fuses_swiglu) {
+        bool is_narrow = keeps_gates(builder);
+        double kept =
+            is_narrow ? 2 * one * dtype_bytes(DTYPE_FP8) / builder->element_bytes : 2 * one;
         build_pass(builder,
-                   &(struct pass){gated->swiglu, 2 * one, one, 3 * one, 2 * one, 2 * one});
+                   &(struct pass){gated->swiglu, 2 * one, one, 3 * one, 2 * one, kept});
+        if (is_narrow)
+            cast_gates(builder, all);
         return;
     }
     build_operator(builder);

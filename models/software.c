@@ -48,8 +48,13 @@ static const struct json_field FIELDS[] = {
     }
 
 static const struct json_field FP8_FIELDS[] = {
-    FP8_SWITCH(fuses_casts),  FP8_SWITCH(transposes_operands), FP8_SWITCH(keeps_inputs),
-    FP8_SWITCH(shares_casts), FP8_SWITCH(casts_weights_once),
+    FP8_SWITCH(fuses_casts),
+    FP8_SWITCH(transposes_operands),
+    FP8_SWITCH(keeps_inputs),
+    FP8_SWITCH(shares_casts),
+    FP8_SWITCH(casts_weights_once),
+    {"keeps_gates", JSON_FIELD_BOOL, offsetof(struct software_fp8, keeps_gates), JSON_OPTIONAL,
+     0, 0, NULL},
 };
 static const struct json_object_type FP8_TYPE = {"what a software stack does for fp8",
                                                  FP8_FIELDS,

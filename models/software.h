@@ -18,7 +18,9 @@ struct software_fp8 {
     bool keeps_inputs;        /* what the weight gradient reads is made forward and kept in
                                  fp8; else the input is kept as it came, and cast again */
     bool shares_casts;        /* products with one input cast it once */
-    bool casts_weights_once;  /* a step, and keeps them; else in every pass */
+    bool keeps_gates; /* what SwiGLU reads is kept in fp8 until backward, by a cast of its
+                                 own each way (Megatron-Core, activation_func_fp8_input_store) */
+    bool casts_weights_once; /* a step, and keeps them; else in every pass */
 };
 
 struct software {

@@ -1,6 +1,8 @@
 /* Is a convolution a stream, and with wide groups a batch of products? */
 #include "hw/convolution_cost.h"
 
+#include <math.h>
+
 #include "hw/plain_device.h"
 #include "sim/base/check_near.h"
 
@@ -41,6 +43,44 @@ START_TEST(wide_groups_are_products)
 }
 END_TEST
 
+/* 800 warps on 4 units of 32: six rounds of 128 and one of 32, each over 400 tokens in 12.5 steps.
+ * A warp waits 4 us a step, 50 us; 128 warps take 0.1 us each, 160 us, 32 take 40. */
+START_TEST(warps_add_up_the_gradient_of_a_weight)
+{
+    struct device device = plain_device();
+    struct device_stream *stream = &device.streams[KERNEL_CONVOLUTION][DIRECTION_BACKWARD];
+    stream->row_s = 4e-6;
+    stream->sum_row_s = 0.1e-6;
+    double expected_s = 6 * hypot(50e-6, 160e-6) + hypot(50e-6, 40e-6);
+    struct convolution convolution = {.tokens = 400, .channels = 400, .taps = 2, .groups = 400};
+    CHECK_NEAR(convolution_weight_sum_s(&device, &convolution), expected_s, 1e-12);
+    CHECK_NEAR(price(&device, 400, DIRECTION_BACKWARD).seconds_s, expected_s, 1e-9);
+}
+END_TEST
+
+/* 160,000 elements turned there and back at 1e9 a second: 320 us; four groups of 3 us each, after
+ * 5 us of the first. Weights of 100 * 2 to a channel are taken at once: the same without groups.
+ * Those of 100 * 3, each: groups and turns again, and a walk of 2 us a token over 400 tokens, all
+ * groups side by side; of ten groups of 100, two after the other. */
+START_TEST(groups_are_turned_to_channels_last)
+{
+    struct device device = plain_device();
+    struct device_stream *forward = &device.streams[KERNEL_CONVOLUTION][DIRECTION_FORWARD];
+    forward->row_s = 5e-6;
+    forward->group_s = 3e-6;
+    forward->turned_elements_per_s = 1e9;
+    device.streams[KERNEL_CONVOLUTION][DIRECTION_BACKWARD].element_s = 2e-6;
+    struct convolution c = {.tokens = 400, .channels = 400, .taps = 2, .groups = 4};
+    CHECK_NEAR(convolution_groups_s(&device, &c, DIRECTION_FORWARD), 337e-6, 1e-12);
+    CHECK_NEAR(convolution_groups_s(&device, &c, DIRECTION_BACKWARD), 662e-6, 1e-12);
+    c.taps = 3;
+    CHECK_NEAR(convolution_groups_s(&device, &c, DIRECTION_BACKWARD), 1469e-6, 1e-12);
+    c.channels = 1000, c.groups = 10;
+    CHECK_NEAR(convolution_groups_s(&device, &c, DIRECTION_BACKWARD), 3265e-6, 1e-12);
+    CHECK_NEAR(price(&device, 4, DIRECTION_FORWARD).seconds_s, 337e-6 + 17e-6, 1e-9);
+}
+END_TEST
+
 Suite *
 convolution_cost_suite(void)
 {
@@ -48,6 +88,8 @@ convolution_cost_suite(void)
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, depthwise_is_a_stream);
     tcase_add_test(tests, wide_groups_are_products);
+    tcase_add_test(tests, warps_add_up_the_gradient_of_a_weight);
+    tcase_add_test(tests, groups_are_turned_to_channels_last);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -21,9 +21,13 @@ struct device_memory {
     /* One stream alone on a device full of threads. */
     double hbm_read_bytes_per_s;
     double hbm_write_bytes_per_s;
-    double mixed_fraction; /* of what both would take one after the other, side by side */
-    double latency_s;      /* from the first request to HBM until its bytes are there */
-    double warm_bytes;   /* a kernel of fewer finds them in L2, where the last one left them */
+    double mixed_fraction;      /* of what both would take one after the other, side by side */
+    double write_only_fraction; /* of its rate that writing reaches with no reads between */
+    double latency_s;           /* from the first request to HBM until its bytes are there */
+    double warm_bytes; /* a kernel of fewer finds them in L2, where the last one left them */
+    double warm_bytes_per_s; /* what a stream draws from L2 (tiles of products share loads) */
+    /* Of a new result that L2 could hold, what overwrites the last one there. */
+    double result_kept_fraction;
     double reread_bytes; /* rows in flight that L2 holds for a second pass over them */
     /* rows^p + bytes^p = time^p: how waiting of rows and moving of bytes overlap. */
     double row_overlap_exponent;
@@ -130,15 +134,22 @@ struct device_attention {
 struct device_stream {
     double fixed_s; /* from launch to end with nothing to move */
     double bandwidth_fraction;
-    double row_s;          /* from a row's first load to its last store, without its width; of
-                              AdamW a workgroup's chunk, and launches are uneven */
-    double element_s;      /* what each element of the row adds to that */
+    /* From a row's first load to its last store, without its width. Of AdamW a workgroup's chunk,
+     * and launches are uneven; of few rows of a scatter_add each after the other; of a copy to or
+     * from the host one way along the link; of a convolution's groups the first one's kernels;
+     * backward a step of a warp that adds up the weight's gradient. */
+    double row_s;
+    double element_s; /* what each element of the row adds to that; of a convolution's groups,
+                              backward, each token */
     double wide_element_s; /* the same where a whole workgroup shares the row */
     double lone_fraction;  /* of its rate that a unit reaches with one such workgroup */
-    double sum_row_s;      /* a row's part of a sum over all rows, whole device */
-    double elements_per_s; /* whole device, of up to two bytes each ... */
-    double wide_elements_per_s; /* ... and of more */
-    double isolated_call_s;     /* the host's part when nothing was enqueued ahead */
+    double sum_row_s; /* a row's part of a sum over all rows, whole device; of a loss one of a
+                              single workgroup's steps */
+    double group_s;   /* what a convolution's group of several channels adds ... */
+    double turned_elements_per_s; /* ... which is turned to channels-last and back */
+    double elements_per_s;        /* whole device, of up to two bytes each ... */
+    double wide_elements_per_s;   /* ... and of more */
+    double isolated_call_s;       /* the host's part when nothing was enqueued ahead */
     double relative_sigma;
 };
 

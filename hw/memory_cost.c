@@ -10,19 +10,38 @@
 #include "hw/row_cost.h"
 
 double
-memory_stream_s(const struct device *device, double read_bytes, double write_bytes)
+memory_warm_s(const struct device *device, double bytes)
 {
-    const struct device_memory *memory = &device->memory;
-    double bytes = read_bytes + write_bytes;
-    if (bytes <= 0)
-        return 0;
-    if (bytes <= memory->warm_bytes)
-        return bytes / memory->l2_bytes_per_s;
+    return bytes / device->memory.warm_bytes_per_s;
+}
+
+/* From HBM and to it. Writes alone are slower than writes among reads. */
+static double
+cold_stream_s(const struct device_memory *memory, double read_bytes, double write_bytes)
+{
     double seconds_s =
         read_bytes / memory->hbm_read_bytes_per_s + write_bytes / memory->hbm_write_bytes_per_s;
     if (read_bytes > 0 && write_bytes > 0)
         seconds_s /= memory->mixed_fraction;
+    if (read_bytes <= 0)
+        seconds_s /= memory->write_only_fraction;
     return (read_bytes > 0 ? memory->latency_s : 0) + seconds_s;
+}
+
+static bool
+is_warm(const struct device *device, double bytes)
+{
+    return bytes <= device->memory.warm_bytes;
+}
+
+double
+memory_stream_s(const struct device *device, double read_bytes, double write_bytes)
+{
+    double bytes = read_bytes + write_bytes;
+    if (bytes <= 0)
+        return 0;
+    return is_warm(device, bytes) ? memory_warm_s(device, bytes)
+                                  : cold_stream_s(&device->memory, read_bytes, write_bytes);
 }
 
 double
@@ -53,16 +72,23 @@ stream_bound(const struct memory_parts *parts, double work_s)
     return parts->is_warm ? BOUND_CACHE : BOUND_HBM;
 }
 
+/* What the first rows take, then all of them beside their bytes. */
+static double
+rows_beside_bytes_s(const struct device *device, const struct memory_parts *parts)
+{
+    double longer_s = fmax(parts->rows_s, parts->moving_s);
+    double shorter_s = fmin(parts->rows_s, parts->moving_s);
+    if (shorter_s <= 0)
+        return parts->first_s + longer_s;
+    double p = device->memory.row_overlap_exponent;
+    return parts->first_s + longer_s * pow(1 + pow(shorter_s / longer_s, p), 1 / p);
+}
+
 void
 memory_parts_cost(const struct device *device, const struct device_stream *stream,
                   const struct memory_parts *parts, struct kernel_cost *cost)
 {
-    double work_s = fmax(parts->element_s, fmax(parts->rows_s, parts->moving_s));
-    if (parts->rows_s > 0 && parts->moving_s > 0) {
-        double p = device->memory.row_overlap_exponent;
-        double rows = parts->rows_s / work_s, moving = parts->moving_s / work_s;
-        work_s = fmax(work_s, work_s * pow(pow(rows, p) + pow(moving, p), 1 / p));
-    }
+    double work_s = fmax(parts->element_s, rows_beside_bytes_s(device, parts));
     work_s = fmax(work_s, parts->row_s) + parts->behind_s;
     double seconds_s = stream->isolated_call_s + parts->fixed_s + work_s;
     double bytes = parts->read_bytes + parts->write_bytes;
@@ -96,8 +122,31 @@ memory_parts_of(const struct device *device, const struct device_stream *stream,
                                              stream->bandwidth_fraction,
                                  .read_bytes = read_bytes,
                                  .write_bytes = write_bytes,
-                                 .is_warm =
-                                     read_bytes + write_bytes <= device->memory.warm_bytes};
+                                 .is_warm = is_warm(device, read_bytes + write_bytes)};
+}
+
+/* Of a result, what goes to HBM while the kernel runs: the rest overwrites in L2 what the last one
+ * left there. */
+static double
+left_bytes(const struct device *device, double write_bytes)
+{
+    double kept = device->memory.result_kept_fraction;
+    return write_bytes * (1 - kept * memory_reread_hit_fraction(device, write_bytes));
+}
+
+struct memory_parts
+memory_result_parts_of(const struct device *device, const struct device_stream *stream,
+                       double read_bytes, double write_bytes)
+{
+    struct memory_parts parts = memory_parts_of(device, stream, read_bytes, write_bytes);
+    if (parts.is_warm)
+        return parts;
+    parts.is_warm = is_warm(device, read_bytes);
+    double moving_s = parts.is_warm ? memory_warm_s(device, read_bytes + write_bytes)
+                                    : cold_stream_s(&device->memory, read_bytes,
+                                                    left_bytes(device, write_bytes));
+    parts.moving_s = moving_s / stream->bandwidth_fraction;
+    return parts;
 }
 
 void
@@ -144,13 +193,13 @@ gather_cost(const struct device *device, const struct kernel *kernel, struct ker
     const struct device_stream *stream = &device->streams[KERNEL_GATHER][0];
     double rows = (double)kernel->rows_by_width.rows;
     double bytes = rows * (double)kernel->rows_by_width.width * dtype_bytes(kernel->dtype);
-    struct memory_parts parts = memory_parts_of(device, stream, bytes, bytes);
+    struct memory_parts parts = memory_result_parts_of(device, stream, bytes, bytes);
     parts.rows_s = rows / row_resident_narrow(device) * stream->row_s;
     memory_parts_cost(device, stream, &parts, cost);
 }
 
 /* Up to so many rows PyTorch's index_add takes one after the other, each thread its own columns
- * (Indexing.cu: indexFuncSmallIndex). */
+ * (Indexing.cu: indexFuncSmallIndex): row_s each. */
 static const double SMALL_INDEX_ROWS = 16;
 
 /* A scatter_add reads its sources and adds each element to its target, a read and a write that
@@ -168,7 +217,7 @@ scattered_cost(const struct device *device, const struct kernel *kernel,
     parts.element_s = by_element_s(stream, kernel->dtype, elements);
     double rows = (double)kernel->rows_by_width.rows;
     if (kernel->kind == KERNEL_SCATTER_ADD && rows <= SMALL_INDEX_ROWS)
-        parts.element_s = fmax(parts.element_s, rows * device->memory.latency_s);
+        parts.element_s = fmax(parts.element_s, rows * stream->row_s);
     memory_parts_cost(device, stream, &parts, cost);
 }
 
@@ -213,7 +262,8 @@ adamw_cost(const struct device *device, const struct kernel *kernel, struct kern
     memory_parts_cost(device, stream, &parts, cost);
 }
 
-/* Within HBM: a read and a write. To or from the host: the bytes over the host's link. */
+/* Within HBM: a read and a write. To or from the host: the bytes over the host's link, after one
+ * way along it (row_s), or there and back where the host's memory is read. */
 static void
 copy_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
@@ -223,7 +273,8 @@ copy_cost(const struct device *device, const struct kernel *kernel, struct kerne
         return;
     }
     const struct device_stream *stream = &device->streams[KERNEL_COPY][0];
-    double link_s = copy->bytes / device->host_bytes_per_s;
+    double ways = copy->from == COPY_HOST ? 2 : 1;
+    double link_s = ways * stream->row_s + copy->bytes / device->host_bytes_per_s;
     double seconds_s = stream->fixed_s + link_s;
     *cost = (struct kernel_cost){
         .seconds_s = seconds_s,

@@ -7,6 +7,9 @@
 /* Seconds of a stream on a device full of threads: HBM's, or of few bytes L2's. */
 double memory_stream_s(const struct device *device, double read_bytes, double write_bytes);
 
+/* The same of bytes that lie in L2. */
+double memory_warm_s(const struct device *device, double bytes);
+
 /* Of a second pass over rows, what L2 still holds of the first: all up to what it keeps for them,
  * nothing from twice as much in flight. */
 double memory_reread_hit_fraction(const struct device *device, double in_flight_bytes);
@@ -17,16 +20,23 @@ struct memory_parts {
     double moving_s;                /* of its bytes */
     double rows_s;                  /* of all rows, as many at once as the device holds */
     double row_s;                   /* of one row: the least */
+    double first_s;                 /* of the first rows, with no bytes beside them */
     double element_s;               /* of vector units or atomics */
     double behind_s;                /* of smaller kernels around it */
     double read_bytes, write_bytes; /* of HBM */
     bool is_warm;
 };
 
-/* The parts of a kernel that does no more than move bytes. */
+/* The parts of a kernel that does no more than move bytes, all of operands that the caller owns. */
 struct memory_parts memory_parts_of(const struct device *device,
                                     const struct device_stream *stream, double read_bytes,
                                     double write_bytes);
+
+/* The same where the result is new: the allocator puts it where the last one lay, so that what is
+ * read decides whether the kernel runs out of L2, and part of what is written never leaves it. */
+struct memory_parts memory_result_parts_of(const struct device *device,
+                                           const struct device_stream *stream,
+                                           double read_bytes, double write_bytes);
 
 void memory_parts_cost(const struct device *device, const struct device_stream *stream,
                        const struct memory_parts *parts, struct kernel_cost *cost);

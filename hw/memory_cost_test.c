@@ -38,16 +38,50 @@ START_TEST(reads_and_writes_share_the_bus)
 END_TEST
 
 /* Up to 1,000 B come from L2 at 1e10 B/s: 0.1 us. One more, and HBM's latency of 3 us comes
- * before 1.001 us of reading; a write waits for nobody. */
+ * before 1.001 us of reading; a write waits for nobody, but at four fifths of its rate. */
 START_TEST(a_small_kernel_finds_its_bytes_warm)
 {
     struct device device = slow_device();
     device.memory.warm_bytes = 1000;
-    device.memory.l2_bytes_per_s = 1e10;
+    device.memory.warm_bytes_per_s = 1e10;
     device.memory.latency_s = 3e-6;
+    device.memory.write_only_fraction = 0.8;
     CHECK_NEAR(memory_stream_s(&device, 1000, 0), 0.1e-6, 1e-12);
     CHECK_NEAR(memory_stream_s(&device, 1001, 0), 4.001e-6, 1e-12);
-    CHECK_NEAR(memory_stream_s(&device, 0, 2000), 1e-6, 1e-12);
+    CHECK_NEAR(memory_stream_s(&device, 0, 2000), 1.25e-6, 1e-12);
+}
+END_TEST
+
+/* A gather of 50 rows of 10 fp32 reads 2,000 B and writes as many: warm by what it reads, both at
+ * 1e10 B/s. Not warm, (2 us + 1 us) / 0.5; of the result L2 could hold, half is overwritten there:
+ * (2 us + 0.5 us) / 0.5. */
+START_TEST(a_result_lies_where_the_last_one_lay)
+{
+    struct device device = slow_device();
+    struct kernel kernel = {
+        .kind = KERNEL_GATHER, .dtype = DTYPE_FP32, .rows_by_width = {50, 10}};
+    double fixed_s = device.streams[KERNEL_GATHER][0].fixed_s;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, fixed_s + 6e-6, 1e-9);
+    device.memory.result_kept_fraction = 0.5;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, fixed_s + 5e-6, 1e-9);
+    device.memory.reread_bytes = 1000; /* holds none of 2,000 B */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, fixed_s + 6e-6, 1e-9);
+    device.memory.warm_bytes = 2000;
+    device.memory.warm_bytes_per_s = 1e10;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, fixed_s + 0.4e-6, 1e-9);
+}
+END_TEST
+
+/* 1e6 B at 1e9 B/s to the host after one way of 3 us along the link, and from it after two. */
+START_TEST(a_copy_from_the_host_goes_both_ways)
+{
+    struct device device = slow_device();
+    struct device_stream *stream = &device.streams[KERNEL_COPY][0];
+    stream->row_s = 3e-6;
+    struct kernel kernel = {.kind = KERNEL_COPY, .copy = {1e6, COPY_HBM, COPY_HOST}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, stream->fixed_s + 1003e-6, 1e-12);
+    kernel.copy.from = COPY_HOST, kernel.copy.to = COPY_HBM;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, stream->fixed_s + 1006e-6, 1e-12);
 }
 END_TEST
 
@@ -165,11 +199,12 @@ START_TEST(atomics_take_element_by_element)
 }
 END_TEST
 
-/* 16 rows are added one after the other, 10 us of latency each; 17 all at once. */
+/* 16 rows are added one after the other, 10 us each; 17 all at once, after the latency. */
 START_TEST(few_rows_are_added_one_by_one)
 {
     struct device device = slow_device();
     device.memory.latency_s = 10e-6;
+    device.streams[KERNEL_SCATTER_ADD][0].row_s = 10e-6;
     struct kernel kernel = {
         .kind = KERNEL_SCATTER_ADD, .dtype = DTYPE_BF16, .rows_by_width = {16, 1}};
     CHECK_NEAR(price(&device, &kernel).seconds_s, 161e-6, 1e-12);
@@ -284,6 +319,8 @@ memory_cost_suite(void)
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, reads_and_writes_share_the_bus);
     tcase_add_test(tests, a_small_kernel_finds_its_bytes_warm);
+    tcase_add_test(tests, a_result_lies_where_the_last_one_lay);
+    tcase_add_test(tests, a_copy_from_the_host_goes_both_ways);
     tcase_add_test(tests, a_second_pass_misses_what_l2_cannot_keep);
     tcase_add_test(tests, bytes_within_another_kernel_cost_no_launch);
     tcase_add_test(tests, each_launch_moves_its_part);

@@ -22,6 +22,8 @@ plain_device(void)
                    .hbm_read_bytes_per_s = quick_bytes_per_s,
                    .hbm_write_bytes_per_s = quick_bytes_per_s,
                    .mixed_fraction = 1,
+                   .write_only_fraction = 1,
+                   .warm_bytes_per_s = quick_bytes_per_s,
                    .reread_bytes = 1e9,
                    .row_overlap_exponent = 2},
         .gemm = {.tiles = {.items = {{100, 100, 20}}, .count = 1},

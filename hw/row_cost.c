@@ -4,10 +4,12 @@
  *     width       | one row: load, reduce, store    |  takes row_s + width * element_s
  *                 +---------------------------------+
  *                 | ...                             |  as many at once as units hold: so many
- *                 +---------------------------------+  rounds, while the bytes stream beside them
+ *                 +---------------------------------+  rounds, each beside the next one's bytes
  *
- * Narrow rows wait for their own latency, wide ones for the bandwidth; a row that is passed over
- * twice is read from HBM again once the rows in flight no longer fit L2. */
+ * The first rows have no others' bytes to hide behind. Bytes take HBM's time, or L2's where rows
+ * are passed over more than once, or, of rows too few to fill the units with loads, their latency.
+ * A row that is passed over twice is read from HBM again once the rows in flight no longer fit
+ * L2. */
 #include "hw/row_cost.h"
 
 #include <assert.h>
@@ -21,13 +23,13 @@ static const double UNIT_THREADS = 2048;
 
 /* Threads to a row in PyTorch's vectorized_layer_norm_kernel and vectorized_gather_kernel, and
  * in its SoftMax.cu. */
-static const double NARROW_THREADS = 128, WIDE_THREADS = 1024;
+static const double NARROW_THREADS = 128, WIDE_THREADS = 1024, WIDE_BACKWARD_THREADS = 512;
 
-/* PyTorch's PersistentSoftmax.cuh: a warp to a row up to this width, in registers for a power
- * of two of elements; at the full width those leave room for 16 warps a unit, at a quarter for
- * all 64. */
-static const double WARP_WIDTH_MAX = 2048;
-static const double WARPS_LEAST = 16, WARPS_MOST = 64;
+/* PyTorch's PersistentSoftmax.cuh: a warp to a row up to this width, its power of two of elements
+ * in registers, 32 to a thread's each, beside some 16 more (profiled on H200: 80 at 2,048, 48
+ * at 1,024, 32 at 512), in workgroups of four warps. The unit's registers are shared out. */
+static const double WARP_WIDTH_MAX = 2048, WARP_THREADS = 32, WARPS_A_GROUP = 4;
+static const double UNIT_REGISTERS = 65536, REGISTERS_BESIDE = 16;
 
 /* PyTorch's SoftMax.cu: a workgroup of 1,024 threads to a row. Up to the first width two of
  * them fit a unit's registers with their rows and take turns, up to the second one alone,
@@ -36,9 +38,23 @@ static const double WARPS_LEAST = 16, WARPS_MOST = 64;
 static const double PAIR_WIDTH_MAX = 6144, REGISTERS_WIDTH_MAX = 8192;
 static const double PASSES_AGAIN = 2;
 
-/* A thread's widest load (PTX ld.global.v4, AMD global_load_dwordx4), and how many of them it
- * has on the way; assumed: one being used, one ahead. */
-static const double LOAD_BYTES = 16, LOADS_AHEAD = 2;
+/* A thread's widest load (PTX ld.global.v4, AMD global_load_dwordx4); a norm's loads are of four
+ * elements, whatever they weigh (layer_norm_kernel.cu, vec_size). A norm's thread has two on the
+ * way, a softmax's one: assumed, and borne out by rows too few to fill the units. */
+static const double LOAD_BYTES = 16, NORM_LOAD_ELEMENTS = 4, NORM_LOADS_AHEAD = 2;
+
+/* Rows from this width on are taken for the logits of a loss, whose log_softmax needs no product
+ * of gradient and result: the smallest vocabulary in use; scores of attention that is not fused
+ * are narrower. */
+static const double LOGITS_WIDTH_MIN = 32000;
+
+/* A softmax's backward holds a row in a workgroup's shared memory up to this (CUDA's limit without
+ * asking for more); beyond, it passes over the row twice. */
+static const double SHARED_ROW_BYTES = 48 * 1024;
+
+/* The workgroup that picks each row's target logit, one for all rows: a thread to sixteen of them,
+ * a warp at least and 1,024 threads at most (NLLLoss.cu, nll_loss_threads). */
+static const double PICK_ROWS_A_THREAD = 16, PICK_THREADS_MIN = 32, PICK_THREADS_MAX = 1024;
 
 double
 row_resident_narrow(const struct device *device)
@@ -52,9 +68,12 @@ struct row_work {
     double rows, width, row_bytes; /* row_bytes: of one array */
     double reads, writes;          /* arrays read and written once */
     double again;                  /* arrays read again */
+    double found_fraction;         /* of what is read once, in L2 by the kernel before */
     double resident, in_flight;    /* rows worked on at once, rows that L2 holds */
     double element_s;
     double threads; /* to a row, loading it bit by bit; 0: all at once */
+    double load_bytes, loads_ahead;
+    double passes; /* over the row, waiting for its loads */
 };
 
 /* Waiting for HBM, load after load. */
@@ -63,22 +82,28 @@ row_waiting_s(const struct device *device, const struct row_work *work)
 {
     if (work->threads == 0)
         return 0;
-    double loads = work->row_bytes / (work->threads * LOAD_BYTES);
-    return loads / LOADS_AHEAD * device->memory.latency_s;
+    double loads = work->row_bytes / (work->threads * work->load_bytes);
+    return work->passes * loads / work->loads_ahead * device->memory.latency_s;
 }
 
+/* All passes go through L2, of which HBM sees the first and what L2 lost; or rows wait. */
 static struct memory_parts
 row_parts(const struct device *device, const struct row_work *work)
 {
     double array_bytes = work->rows * work->row_bytes;
     double in_flight_bytes = fmin(work->in_flight, work->rows) * work->row_bytes;
     double missed = work->again * (1 - memory_reread_hit_fraction(device, in_flight_bytes));
-    struct memory_parts parts = memory_parts_of(
-        device, work->stream, (work->reads + missed) * array_bytes, work->writes * array_bytes);
-    parts.row_s = work->stream->row_s + work->width * work->element_s;
-    if (!parts.is_warm)
-        parts.row_s += row_waiting_s(device, work);
-    parts.rows_s = work->rows / work->resident * parts.row_s;
+    double reads = work->reads * (1 - work->found_fraction) + missed;
+    struct memory_parts parts = memory_result_parts_of(
+        device, work->stream, reads * array_bytes, work->writes * array_bytes);
+    double passes = work->reads + work->again + work->writes;
+    parts.moving_s = fmax(parts.moving_s, memory_warm_s(device, passes * array_bytes));
+    parts.first_s = work->stream->row_s + work->width * work->element_s;
+    parts.rows_s = work->rows / work->resident * parts.first_s;
+    if (!parts.is_warm) {
+        double rounds = fmax(1, work->rows / work->in_flight);
+        parts.moving_s = fmax(parts.moving_s, rounds * row_waiting_s(device, work));
+    }
     return parts;
 }
 
@@ -89,6 +114,9 @@ row_work_of(const struct device *device, const struct kernel *kernel, double row
                              .rows = rows,
                              .width = width,
                              .row_bytes = width * dtype_bytes(kernel->dtype),
+                             .load_bytes = LOAD_BYTES,
+                             .loads_ahead = 1,
+                             .passes = 1,
                              .reads = 1,
                              .writes = 1};
 }
@@ -107,6 +135,8 @@ rms_norm_cost(const struct device *device, const struct kernel *kernel,
     work.resident = work.in_flight = row_resident_narrow(device);
     work.element_s = work.stream->element_s;
     work.threads = NARROW_THREADS;
+    work.load_bytes = NORM_LOAD_ELEMENTS * dtype_bytes(kernel->dtype);
+    work.loads_ahead = NORM_LOADS_AHEAD;
     struct memory_parts parts = row_parts(device, &work);
     if (is_backward) {
         double read_bytes = 2 * work.rows * work.row_bytes;
@@ -124,14 +154,22 @@ power_of_two_above(double width)
     return exp2(ceil(log2(width)));
 }
 
+/* Warps of a softmax on one unit, each with a row. */
+static double
+softmax_warps(double width)
+{
+    double registers = REGISTERS_BESIDE + power_of_two_above(width) / WARP_THREADS;
+    double groups = UNIT_REGISTERS / (registers * WARP_THREADS * WARPS_A_GROUP);
+    return fmin(UNIT_THREADS / WARP_THREADS, floor(groups) * WARPS_A_GROUP);
+}
+
 /* How rows of a softmax are held: by a warp each, or by a workgroup each. */
 static void
 hold_softmax_rows(const struct device *device, struct row_work *work)
 {
     double units = (double)device->compute_units;
     if (work->width <= WARP_WIDTH_MAX) {
-        double warps = WARPS_LEAST * WARP_WIDTH_MAX / power_of_two_above(work->width);
-        work->resident = units * fmin(WARPS_MOST, warps);
+        work->resident = work->in_flight = units * softmax_warps(work->width);
         work->element_s = work->stream->element_s;
         return;
     }
@@ -141,34 +179,73 @@ hold_softmax_rows(const struct device *device, struct row_work *work)
     work->in_flight = units * (is_alone ? 1 : 2);
     work->element_s = work->stream->wide_element_s;
     work->threads = WIDE_THREADS;
-    if (work->width > REGISTERS_WIDTH_MAX)
+    if (work->width > REGISTERS_WIDTH_MAX) {
         work->again = PASSES_AGAIN;
+        work->passes = 1 + PASSES_AGAIN;
+    }
 }
 
-/* Backward a kernel of its own multiplies gradient and result before the rows are summed
- * (softmax_backward_cuda_out): two arrays in, one out, twice. Rows that no workgroup holds are
- * taken for the logits of a loss, whose log_softmax needs no product but passes over its
- * gradient again. */
+/* Backward over rows too wide for a warp: smaller workgroups, two arrays in, passed over again
+ * what `again` says. */
+static void
+hold_softmax_rows_backward(const struct device *device, struct row_work *work, double again)
+{
+    hold_softmax_rows(device, work);
+    work->reads = 2;
+    work->again = again;
+    work->passes = again > 0 ? 2 : 1;
+    if (work->width <= WARP_WIDTH_MAX)
+        return;
+    work->threads = WIDE_BACKWARD_THREADS;
+    work->in_flight = (double)device->compute_units * UNIT_THREADS / WIDE_BACKWARD_THREADS;
+}
+
+/* Logits and their gradient are passed over once, the gradient again. Of others a kernel multiplies
+ * gradient and result before (softmax_backward_cuda_out), which one more sums along its rows and
+ * reads with the result again, out of L2 while that holds them. */
+static void
+softmax_backward_cost(const struct device *device, struct row_work *work,
+                      struct kernel_cost *cost)
+{
+    bool is_logits = work->width >= LOGITS_WIDTH_MIN;
+    double bytes = work->rows * work->row_bytes;
+    double again = work->row_bytes > SHARED_ROW_BYTES ? 2 : 0;
+    hold_softmax_rows_backward(device, work, is_logits ? 1 : again);
+    if (is_logits) {
+        struct memory_parts parts = row_parts(device, work);
+        memory_parts_cost(device, work->stream, &parts, cost);
+        return;
+    }
+    work->found_fraction = memory_reread_hit_fraction(device, 2 * bytes);
+    struct memory_parts parts = row_parts(device, work);
+    parts.behind_s =
+        memory_stream_s(device, 2 * bytes, bytes) / work->stream->bandwidth_fraction;
+    parts.read_bytes += 2 * bytes;
+    parts.write_bytes += bytes;
+    memory_parts_cost(device, work->stream, &parts, cost);
+}
+
 static void
 softmax_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
     struct row_work work = row_work_of(device, kernel, (double)kernel->rows_by_width.rows,
                                        (double)kernel->rows_by_width.width);
-    hold_softmax_rows(device, &work);
-    bool is_backward = kernel->direction == DIRECTION_BACKWARD;
-    bool is_logits = work.width > REGISTERS_WIDTH_MAX;
-    work.reads = is_backward ? 2 : 1;
-    if (is_backward && is_logits)
-        work.again = 1;
-    struct memory_parts parts = row_parts(device, &work);
-    if (is_backward && !is_logits) {
-        double bytes = work.rows * work.row_bytes;
-        parts.behind_s =
-            memory_stream_s(device, 2 * bytes, bytes) / work.stream->bandwidth_fraction;
-        parts.read_bytes += 2 * bytes;
-        parts.write_bytes += bytes;
+    if (kernel->direction == DIRECTION_BACKWARD) {
+        softmax_backward_cost(device, &work, cost);
+        return;
     }
+    hold_softmax_rows(device, &work);
+    struct memory_parts parts = row_parts(device, &work);
     memory_parts_cost(device, work.stream, &parts, cost);
+}
+
+/* One workgroup for all rows, each thread row after row. */
+static double
+pick_targets_s(const struct device_stream *stream, double rows)
+{
+    double threads = exp2(round(log2(rows / PICK_ROWS_A_THREAD)));
+    threads = fmin(PICK_THREADS_MAX, fmax(PICK_THREADS_MIN, threads));
+    return ceil(rows / threads) * stream->sum_row_s;
 }
 
 /* Forward is a softmax's logarithm, written as wide as the logits, and a pick of each row's
@@ -181,15 +258,16 @@ cross_entropy_cost(const struct device *device, const struct kernel *kernel,
 {
     struct row_work work = row_work_of(device, kernel, (double)kernel->cross_entropy.rows,
                                        (double)kernel->cross_entropy.vocab);
-    hold_softmax_rows(device, &work);
-    if (kernel->direction == DIRECTION_BACKWARD) {
-        work.reads = 2;
-        work.again = work.width > REGISTERS_WIDTH_MAX ? 1 : 0;
-    }
+    bool is_backward = kernel->direction == DIRECTION_BACKWARD;
+    if (is_backward)
+        hold_softmax_rows_backward(device, &work, work.width > REGISTERS_WIDTH_MAX ? 1 : 0);
+    else
+        hold_softmax_rows(device, &work);
     struct memory_parts parts = row_parts(device, &work);
-    if (kernel->direction == DIRECTION_BACKWARD) {
+    parts.behind_s = pick_targets_s(work.stream, work.rows);
+    if (is_backward) {
         double bytes = work.rows * work.row_bytes;
-        parts.behind_s = memory_stream_s(device, 0, bytes) / work.stream->bandwidth_fraction;
+        parts.behind_s += memory_stream_s(device, 0, bytes) / work.stream->bandwidth_fraction;
         parts.write_bytes += bytes;
     }
     memory_parts_cost(device, work.stream, &parts, cost);
@@ -208,7 +286,7 @@ top_k_cost(const struct device *device, const struct kernel *kernel, struct kern
     double element_bytes = dtype_bytes(kernel->dtype);
     double write_bytes = rows * (double)top_k->k * (element_bytes + sizeof(int32_t));
     struct memory_parts parts =
-        memory_parts_of(device, stream, rows * experts * element_bytes, write_bytes);
+        memory_result_parts_of(device, stream, rows * experts * element_bytes, write_bytes);
     parts.row_s = stream->row_s;
     parts.rows_s = memory_by_element_s(device, kernel, rows * fmax(warp, experts));
     if (top_k->k > 1)

@@ -36,7 +36,8 @@ rows_of(enum kernel_kind kind, enum direction direction, int64_t rows, int64_t w
 }
 
 /* 128 rows of 100 fp32, 51.2 us in and out each. A row takes 10 us and 1 us an element: 110
- * us; the units hold 4 * 2,048 / 128 = 64 rows: two rounds, 220 us. Root of the squares. */
+ * us; the units hold 4 * 2,048 / 128 = 64 rows: two rounds, 220 us. The first rows alone, then the
+ * root of the squares. */
 START_TEST(rounds_of_rows_run_beside_their_bytes)
 {
     struct device device = slow_device();
@@ -44,29 +45,35 @@ START_TEST(rounds_of_rows_run_beside_their_bytes)
     CHECK_NEAR(price(&device, &kernel).seconds_s, 103.4e-6, 1e-12);
     device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].row_s = 10e-6;
     device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].element_s = 1e-6;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + hypot(220e-6, 102.4e-6), 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 110e-6 + hypot(220e-6, 102.4e-6),
+               1e-12);
     ck_assert_int_eq(price(&device, &kernel).bound, BOUND_LATENCY);
 }
 END_TEST
 
-/* One row of 1,000 elements takes its 1,000 us though a 64th of the device would do. */
+/* One row of 1,000 elements takes its 1,000 us though a 64th of the device would do; then a 64th
+ * of them beside 8 us of bytes. */
 START_TEST(one_row_takes_its_own_time)
 {
     struct device device = slow_device();
     struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 1, 1000);
     device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].element_s = 1e-6;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1001e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1001e-6 + hypot(1000e-6 / 64, 8e-6), 1e-12);
 }
 END_TEST
 
-/* 4,096 B are two loads of 16 B for each of 128 threads, of which one waits: 10 us. */
+/* 1,024 elements are two loads of four for each of 128 threads, of which one waits: 100 us, which
+ * exceed the 8.192 us and the latency of the bytes. */
 START_TEST(a_row_waits_for_its_loads)
 {
     struct device device = slow_device();
     struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 1, 1024);
     device.memory.latency_s = 100e-6;
-    device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD].row_s = 500e-6;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 600e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 108.192e-6, 1e-12);
+    kernel.dtype = DTYPE_BF16; /* half the bytes, as many loads */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 104.096e-6, 1e-12);
+    kernel.rows_by_width.width = 2048; /* four loads, 8.192 us */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 200e-6, 1e-12);
 }
 END_TEST
 
@@ -96,9 +103,10 @@ START_TEST(backward_of_a_norm_sums_over_rows)
 }
 END_TEST
 
-/* A warp a row up to 2,048 wide: 4 units of 16 warps hold 64 rows, at half of the width 128,
- * at a quarter and less 256. Beyond, a workgroup a row, four at once; 7,000 wide at half of
- * the rate. */
+/* A warp a row up to 2,048 wide: of 80 registers a thread, a workgroup of 128 takes 10,240, six of
+ * them the 65,536 of a unit: 24 warps, 96 rows on 4 units. Of 48 registers ten workgroups, 160
+ * rows; of 32 all 64 warps, 256 rows. Beyond, a workgroup a row, four at once; 7,000 wide at half
+ * of the rate. The first rows' 1 us comes before. */
 START_TEST(softmax_holds_rows_by_their_width)
 {
     struct device device = slow_device();
@@ -109,25 +117,62 @@ START_TEST(softmax_holds_rows_by_their_width)
     const struct {
         int64_t width;
         double rounds;
-    } cases[] = {{2048, 16}, {1025, 16},  {1024, 8},  {512, 4},
-                 {16, 4},    {2049, 256}, {7000, 512}};
+    } cases[] = {{2048, 10}, {1025, 10},  {1024, 6},  {512, 3.75},
+                 {16, 3.75}, {2049, 240}, {7000, 480}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_FORWARD, 1024, cases[i].width);
-        CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + cases[i].rounds * 1e-6, 1e-9);
+        struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_FORWARD, 960, cases[i].width);
+        CHECK_NEAR(price(&device, &kernel).seconds_s, 2e-6 + cases[i].rounds * 1e-6, 1e-9);
     }
 }
 END_TEST
 
-/* 1,000 rows of 8 fp32: 32,000 B an array. A product of two in and one out, then again. */
+/* 1,000 rows of 8 fp32: 32,000 B an array. A product of two in and one out; the sum finds the
+ * product and the result in L2 and leaves its own there, three arrays at 1e10 B/s, or two come from
+ * HBM and one goes there.
+ * Rows of 15,000 are over 48 KiB of shared memory: both are passed over twice. Logits of 40,000 are
+ * read, their gradient twice, and one array is written. */
 START_TEST(backward_of_softmax_multiplies_first)
 {
     struct device device = slow_device();
+    device.memory.warm_bytes_per_s = 1e10;
     struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_BACKWARD, 1000, 8);
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 192e-6, 1e-12);
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 192000, 1e-12);
-    kernel.rows_by_width.width = 10000; /* logits: 40e6 B an array, one of three again */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 96e-6 + 9.6e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4 * 32000, 1e-12);
     device.memory.reread_bytes = 1000;
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 160e6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 96e-6 + 96e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 6 * 32000, 1e-12);
+    kernel.rows_by_width.width = 15000;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 8 * 60e6, 1e-12);
+    kernel.rows_by_width.width = 40000;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4 * 160e6, 1e-12);
+}
+END_TEST
+
+/* 2,000 rows on 128 threads (the power of two nearest to 125): 16 steps of 1 us; 100 rows on a
+ * warp: 4 steps; 50,000 on 1,024 threads: 49. */
+START_TEST(one_workgroup_picks_all_targets)
+{
+    struct device device = slow_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e30;
+    device.streams[KERNEL_CROSS_ENTROPY][DIRECTION_FORWARD].sum_row_s = 1e-6;
+    const int64_t cases[][2] = {{2000, 16}, {100, 4}, {50000, 49}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct kernel kernel = {.kind = KERNEL_CROSS_ENTROPY,
+                                .dtype = DTYPE_FP32,
+                                .cross_entropy = {cases[i][0], 1000}};
+        CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + (double)cases[i][1] * 1e-6, 1e-9);
+    }
+}
+END_TEST
+
+/* A norm passes twice over rows that L2 keeps: 3 arrays of 4,000 B at 1e9 B/s of L2 are 12 us,
+ * HBM's two at 1e9 B/s 8 us. */
+START_TEST(passes_over_rows_take_the_time_of_l2)
+{
+    struct device device = slow_device();
+    device.memory.warm_bytes_per_s = 1e9;
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 100, 10);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 12e-6, 1e-12);
 }
 END_TEST
 
@@ -205,6 +250,8 @@ row_cost_suite(void)
     tcase_add_test(tests, backward_of_a_norm_sums_over_rows);
     tcase_add_test(tests, softmax_holds_rows_by_their_width);
     tcase_add_test(tests, backward_of_softmax_multiplies_first);
+    tcase_add_test(tests, one_workgroup_picks_all_targets);
+    tcase_add_test(tests, passes_over_rows_take_the_time_of_l2);
     tcase_add_test(tests, a_loss_passes_three_times_over_wide_rows);
     tcase_add_test(tests, top_k_writes_values_and_indices);
     tcase_add_test(tests, choosing_more_than_one_sorts_them);

@@ -119,6 +119,17 @@ differences(const struct calibration *a, const struct calibration *b)
     return count;
 }
 
+/* Of a norm only launch and bandwidth are in question. */
+static void
+keep_rows(void)
+{
+    static const char *const kept[] = {"streams.rms_norm.row_s", "streams.rms_norm.element_s",
+                                       "memory.warm_bytes_per_s",
+                                       "memory.row_overlap_exponent"};
+    question.kept = kept;
+    question.kept_count = sizeof kept / sizeof kept[0];
+}
+
 START_TEST(exact_measurements_give_the_stream_back)
 {
     truth.streams[KERNEL_RMS_NORM][0].fixed_s = 5e-6;
@@ -132,9 +143,10 @@ START_TEST(exact_measurements_give_the_stream_back)
 END_TEST
 
 /* 48 shapes, half of them fitted: 5 % of noise leave the mean 5 / sqrt 24 = 1 % in doubt, and the
- * four coefficients some times that; their doubt adds to the residuals. */
+ * two coefficients some times that; their doubt adds to the residuals. */
 START_TEST(noise_of_five_percent_leaves_the_stream_within_a_tenth)
 {
+    keep_rows();
     truth.streams[KERNEL_RMS_NORM][0].fixed_s = 5e-6;
     truth.streams[KERNEL_RMS_NORM][0].bandwidth_fraction = 0.61;
     measure_streams(0.05);
@@ -238,16 +250,17 @@ START_TEST(one_bad_row_does_not_steer)
 }
 END_TEST
 
-/* Measurements three times as quick as the device's bandwidth. */
+/* Launches of a tenth of what one takes at least. */
 START_TEST(a_fit_stops_at_the_bound_that_it_presses)
 {
-    truth.streams[KERNEL_RMS_NORM][0].bandwidth_fraction = 3;
+    keep_rows();
+    truth.streams[KERNEL_RMS_NORM][0].fixed_s = 5e-8;
     measure_streams(0);
     const struct calibration *calibration = calibrated();
-    const struct fit_coefficient *fraction =
-        coefficient_at(calibration, "streams.rms_norm.bandwidth_fraction");
-    CHECK_NEAR(*fraction->coefficient.value, 1, 0);
-    ck_assert(fit_is_at(*fraction->coefficient.value, fraction->coefficient.most));
+    const struct fit_coefficient *launch =
+        coefficient_at(calibration, "streams.rms_norm.fixed_s");
+    CHECK_NEAR(*launch->coefficient.value, 5e-7, 0);
+    ck_assert(fit_is_at(*launch->coefficient.value, launch->coefficient.least));
 }
 END_TEST
 
@@ -312,24 +325,22 @@ START_TEST(three_shapes_are_too_few_for_two_coefficients)
 }
 END_TEST
 
-/* Nine shapes of 4 Mi elements: each takes the same time, launch and bytes are one number. */
-START_TEST(rows_of_one_size_do_not_tell_launch_from_bytes)
+/* Nine shapes of 4 Mi elements: each takes the same time, launch and elements are one number. */
+START_TEST(rows_of_one_size_do_not_tell_launch_from_elements)
 {
     for (int width = 64; width <= 16384; width *= 2)
         measure(arena_format(arena,
-                             "{\"kernel\": \"rms_norm\", \"rows\": %d, \"width\": %d, "
-                             "\"dtype\": \"bf16\", \"direction\": \"forward\", "
-                             "\"measured_part\": \"fit\"}",
+                             "{\"kernel\": \"transpose\", \"rows\": %d, \"width\": %d, "
+                             "\"dtype\": \"bf16\", \"measured_part\": \"fit\"}",
                              (1 << 22) / width, width),
                 1.2);
     const struct calibration *calibration = calibrated();
-    ck_assert_int_eq(
-        (int)coefficient_at(calibration, "streams.rms_norm.bandwidth_fraction")->fate,
-        FIT_DONE);
-    ck_assert_int_eq((int)coefficient_at(calibration, "streams.rms_norm.fixed_s")->fate,
+    ck_assert_int_eq((int)coefficient_at(calibration, "streams.transpose.fixed_s")->fate,
+                     FIT_DONE);
+    ck_assert_int_eq((int)coefficient_at(calibration, "streams.transpose.elements_per_s")->fate,
                      FIT_NOT_TOLD_APART);
-    CHECK_NEAR(calibration->device.streams[KERNEL_RMS_NORM][0].fixed_s,
-               question.device->streams[KERNEL_RMS_NORM][0].fixed_s, 0);
+    CHECK_NEAR(calibration->device.streams[KERNEL_TRANSPOSE][0].elements_per_s,
+               question.device->streams[KERNEL_TRANSPOSE][0].elements_per_s, 0);
 }
 END_TEST
 
@@ -407,7 +418,7 @@ calibration_suite(void)
     tcase_add_test(tests, what_rows_do_not_tell_stays);
     tcase_add_test(tests, kinds_and_coefficients_that_were_not_asked_for_stay);
     tcase_add_test(tests, three_shapes_are_too_few_for_two_coefficients);
-    tcase_add_test(tests, rows_of_one_size_do_not_tell_launch_from_bytes);
+    tcase_add_test(tests, rows_of_one_size_do_not_tell_launch_from_elements);
     tcase_add_test(tests, noise_leaves_less_to_be_told);
     tcase_add_test(tests, a_list_with_nothing_to_fit_is_a_fault);
     tcase_add_test(tests, a_row_of_another_device_is_a_fault);

@@ -38,7 +38,7 @@ struct setting {
     double operand_bytes, c_bytes;                       /* A and B, C: each once */
     double boost_s_per_flop;                             /* of one unit */
     double a_s_per_byte, b_s_per_byte, store_s_per_byte; /* of one unit */
-    double step_s, tile_s, exposed_fraction, power_s; /* power: at least, of all units */
+    double step_s, tile_s, exposed_fraction, power_s;    /* power: at least, of all units */
     struct norm power, overlap;
     const struct device_tiles *tiles;
     double read_s_per_byte; /* from HBM */
@@ -262,11 +262,10 @@ grid_of(const struct setting *setting, const struct device_tile *tile)
     double multiply_s = 2 * grid.m * grid.n * grid.depth * setting->boost_s_per_flop;
     double load_s =
         (m * setting->a_s_per_byte + n * setting->b_s_per_byte) * (double)tile->depth_bytes;
-    grid.work_s = most(multiply_s, load_s) +
-                  setting->exposed_fraction * least(multiply_s, load_s);
+    grid.work_s =
+        most(multiply_s, load_s) + setting->exposed_fraction * least(multiply_s, load_s);
     grid.alone_s = grid.work_s + setting->step_s;
-    grid.fill_s = setting->tile_s +
-                  m * n * setting->result_bytes * setting->store_s_per_byte;
+    grid.fill_s = setting->tile_s + m * n * setting->result_bytes * setting->store_s_per_byte;
     return grid;
 }
 

@@ -49,9 +49,9 @@ static struct common
 list_common(const struct results *own, const struct results *other, struct arena *arena)
 {
     struct common common = {0};
-    const struct result *first = &own->items[0];
     if (own->count == 0 || is_store(own) == is_store(other))
         return common;
+    const struct result *first = &own->items[0];
     common.settings = arena_alloc(arena, first->setting_count + 1, sizeof(char *));
     for (size_t i = 0; i < first->setting_count; i++)
         if (is_common(own, other, first->settings[i]))

@@ -25,12 +25,13 @@ static void
 check_granule(const struct check *check, const char *noun, int64_t count)
 {
     const struct plan *plan = check->plan;
+    int64_t nearest = (count + FP8_GRANULE - 1) / FP8_GRANULE * FP8_GRANULE;
     if (count % FP8_GRANULE != 0)
         error_add(
             check->errors, ERROR_INFEASIBLE, place_of(check, "fp8_recipe"),
             "%s: products in fp8 take multiples of %d, found %lld %s, the nearest is %lld",
             fp8_recipe_name(plan->fp8_recipe), FP8_GRANULE, (long long)count, noun,
-            (long long)((count + FP8_GRANULE - 1) / FP8_GRANULE * FP8_GRANULE));
+            (long long)nearest);
 }
 
 /* Sides of the layers' products on one rank; rows of experts are padded. */

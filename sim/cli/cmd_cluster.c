@@ -136,9 +136,9 @@ print_switches(const struct subject *subject, struct text *out)
         text_format(out, ", %lld tops", (long long)plan->tops);
     int64_t networks = is_of_rails ? subject->cluster->gpus_per_node : 1;
     int64_t switches = networks * (plan->leaves + plan->spines + plan->tops);
+    int64_t cables = networks * plan->cables;
     text_format(out, "\n  in all    %lld switch%s, %lld cables between them\n",
-                (long long)switches, switches == 1 ? "" : "es",
-                (long long)(networks * plan->cables));
+                (long long)switches, switches == 1 ? "" : "es", (long long)cables);
     text_format(out, "  at most   %lld nodes on %d level%s of them\n",
                 (long long)plan->nodes_maximum, plan->levels, plan->levels == 1 ? "" : "s");
 }

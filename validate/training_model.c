@@ -188,7 +188,8 @@ training_weights_new(const struct training_model *model, const struct training_p
                      float *all, struct arena *arena)
 {
     struct training_weights weights = {
-        .all = all, .layers = arena_alloc(arena, (size_t)part->layers, sizeof *weights.layers)};
+        .layers = arena_alloc(arena, (size_t)part->layers, sizeof *weights.layers)};
+    weights.all = all;
     for (int64_t i = 0; i < model->tensor_count; i++) {
         float **pointer = pointer_of(&weights, part, &model->tensors[i]);
         if (pointer)

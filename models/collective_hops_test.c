@@ -177,10 +177,10 @@ write_rounds(struct text *csv, int64_t nodes, int64_t gpus, double bytes)
         for (int64_t from = 0; from < nodes * gpus; from++)
             for (int64_t gpu = 0; gpu < gpus; gpu++) {
                 int64_t node = from / gpus, to = (node + round) % nodes;
+                int64_t source = node * 8 + from % gpus, target = to * 8 + gpu;
                 text_format(csv, "%lld.%lld.%lld,0,%lld,%lld,%.17g,", (long long)round,
-                            (long long)from, (long long)gpu,
-                            (long long)(node * 8 + from % gpus), (long long)(to * 8 + gpu),
-                            bytes);
+                            (long long)from, (long long)gpu, (long long)source,
+                            (long long)target, bytes);
                 for (int64_t last = 0; round > 1 && last < gpus; last++)
                     text_format(csv, "%s%lld.%lld.%lld", last > 0 ? ";" : "",
                                 (long long)round - 1, (long long)from, (long long)last);

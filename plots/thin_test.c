@@ -88,9 +88,10 @@ START_TEST(a_column_of_few_keeps_its_ends)
     enum { POINTS = 4096 }; /* 512 columns of 8 points: 5 3 9 1 6 6 6 7 */
     static const double heights[] = {5, 3, 9, 1, 6, 6, 6, 7}, kept[] = {5, 9, 1, 7};
     struct canvas_point *points = arena_alloc(arena, POINTS, sizeof *points);
-    for (size_t i = 0; i < POINTS; i++)
-        points[i] =
-            (struct canvas_point){(double)(i / 8) + 0.1 * (double)(i % 8), heights[i % 8]};
+    for (size_t i = 0; i < POINTS; i++) {
+        size_t column = i / 8, place = i % 8;
+        points[i] = (struct canvas_point){(double)column + 0.1 * (double)place, heights[place]};
+    }
     ck_assert_uint_eq(thin_path(points, POINTS, 1.0, THIN_LINE), POINTS / 2);
     for (size_t i = 0; i < POINTS / 2; i++)
         CHECK_NEAR(points[i].y_pt, kept[i % 4], 1e-12);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the words are those of the kernels' language */
 #define REAL_FP32
 #define __global__       static
 #define __device__       inline
@@ -23,6 +24,7 @@ extern struct check_gpu_place threadIdx, blockIdx, blockDim, gridDim;
 /* The others run until they come here. */
 void check_gpu_meet(void);
 #define __syncthreads check_gpu_meet
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 struct check_gpu_kernel {
     const char *name;

@@ -1,60 +1,15 @@
-/* For tests only: a GPU that is this process. Memory is the heap's, kernels are gpu_kernels.cu as
- * C (check_gpu_source.h), the BLAS is three loops. It fails where a test wants it to. Included by
- * one file of a program. */
+/* For tests only: a GPU that is this process. Memory is the heap's, kernels are gpu_kernels.cu as C
+ * (check_gpu_source.h), the BLAS is three loops. It fails where a test wants it to. Each file that
+ * includes it has its own. */
 #ifndef VALIDATE_CHECK_GPU_H
 #define VALIDATE_CHECK_GPU_H
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "validate/check_gpu_block.h"
+#include "validate/check_gpu_collective.h"
+#include "validate/check_gpu_source.h"
 #include "validate/gpu.h"
-
-/* Calls of each sort until one fails; negative: never. */
-struct check_gpu_faults {
-    int memory, launch, copy, event, choice;
-    const char *missing; /* a kernel */
-    bool is_wrong;       /* products are a thousandth too large */
-};
-
-static struct check_gpu_faults check_gpu_faults;
-static int check_gpu_live;     /* pieces of memory, events, descriptions that nobody freed */
-static int check_gpu_launches; /* so far */
-
-enum { CHECK_GPU_FAULT = 700, CHECK_GPU_NO_FUNCTION = 500, CHECK_GPU_RANKS = 4 };
-
-/* GPUs are driven by a thread each, and this process is all of them. */
-static int check_gpu_lock;
-
-static void
-check_gpu_enter(void)
-{
-    while (__sync_lock_test_and_set(&check_gpu_lock, 1) != 0)
-        (void)sched_yield();
-}
-
-static void
-check_gpu_leave(void)
-{
-    __sync_lock_release(&check_gpu_lock);
-}
-
-/* Whether this call is the one to fail. */
-static bool
-check_gpu_fails(int *left)
-{
-    check_gpu_enter();
-    bool is_fault = *left >= 0 && (*left)-- == 0;
-    check_gpu_leave();
-    return is_fault;
-}
-
-static void
-check_gpu_count(int *counter, int more)
-{
-    (void)__sync_fetch_and_add(counter, more);
-}
 
 /* ---- Launches */
 
@@ -69,16 +24,8 @@ check_gpu_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid
         grid_x == 0)
         return CHECK_GPU_FAULT;
     check_gpu_enter();
-    gridDim = (struct check_gpu_place){grid_x, grid_y, 1};
-    blockDim = (struct check_gpu_place){block_x, block_y, 1};
-    check_gpu_block.count = (int)(block_x * block_y);
-    check_gpu_block.kernel = function;
-    check_gpu_block.arguments = arguments;
-    for (unsigned y = 0; y < grid_y; y++)
-        for (unsigned x = 0; x < grid_x; x++) {
-            blockIdx = (struct check_gpu_place){x, y, 0};
-            check_gpu_run_block();
-        }
+    check_gpu_run_grid(function, arguments, (struct check_gpu_place){grid_x, grid_y, 1},
+                       (struct check_gpu_place){block_x, block_y, 1});
     check_gpu_leave();
     return 0;
 }
@@ -312,77 +259,6 @@ check_gpu_multiply(void *blas, void *object, const void *alpha, const void *a, v
     return 0;
 }
 
-/* ---- Collectives: one sum over all that were named within a group */
-
-static struct {
-    float *from[CHECK_GPU_RANKS];
-    int count, ranks;
-    size_t length;
-    int fault; /* what the next group ends with */
-} check_gpu_group;
-
-static int
-check_gpu_communicators_new(void **communicators, int count, const int *devices)
-{
-    for (int i = 0; i < count; i++) {
-        communicators[i] = &check_gpu_group;
-        if (devices[i] != i)
-            return CHECK_GPU_FAULT;
-        check_gpu_count(&check_gpu_live, 1);
-    }
-    check_gpu_group.ranks = count;
-    return 0;
-}
-
-static int
-check_gpu_communicator_free(void *communicator)
-{
-    (void)communicator;
-    check_gpu_count(&check_gpu_live, -1);
-    return 0;
-}
-
-static int
-check_gpu_group_start(void)
-{
-    check_gpu_group.count = 0;
-    return 0;
-}
-
-static int
-check_gpu_all_reduce(const void *from, void *to, size_t count, int type, int operation,
-                     void *communicator, void *stream)
-{
-    (void)communicator, (void)stream;
-    if (from != to || type != GPU_COLLECTIVE_FP32 || operation != GPU_COLLECTIVE_SUM)
-        return CHECK_GPU_FAULT;
-    check_gpu_group.from[check_gpu_group.count++] = to;
-    check_gpu_group.length = count;
-    return 0;
-}
-
-static int
-check_gpu_group_end(void)
-{
-    if (check_gpu_group.count != check_gpu_group.ranks || check_gpu_group.fault != 0)
-        return CHECK_GPU_FAULT;
-    check_gpu_count(&check_gpu_launches, 1);
-    for (size_t i = 0; i < check_gpu_group.length; i++) {
-        float sum = 0;
-        for (int rank = 0; rank < check_gpu_group.count; rank++)
-            sum += check_gpu_group.from[rank][i];
-        for (int rank = 0; rank < check_gpu_group.count; rank++)
-            check_gpu_group.from[rank][i] = sum;
-    }
-    return 0;
-}
-
-static const char *
-check_gpu_collectives_text(int status)
-{
-    return status == CHECK_GPU_FAULT ? "unhandled system error" : "something else";
-}
-
 static int
 check_gpu_context_set(void *context)
 {
@@ -396,38 +272,33 @@ check_gpu_context_set(void *context)
 static inline struct gpu
 check_gpu_open(enum gpu_vendor vendor)
 {
-    const struct gpu_api api = {.context_set = check_gpu_context_set,
-                                .communicators_new = check_gpu_communicators_new,
-                                .communicator_free = check_gpu_communicator_free,
-                                .collectives_error_text = check_gpu_collectives_text,
-                                .group_start = check_gpu_group_start,
-                                .group_end = check_gpu_group_end,
-                                .all_reduce = check_gpu_all_reduce,
-                                .error_text = check_gpu_error_text,
-                                .memory_new = check_gpu_memory_new,
-                                .memory_free = check_gpu_memory_free,
-                                .enqueue_copy_in = check_gpu_copy,
-                                .enqueue_copy_out = check_gpu_copy,
-                                .enqueue_set = check_gpu_set,
-                                .stream_wait = check_gpu_wait,
-                                .event_new = check_gpu_event_new,
-                                .event_free = check_gpu_object_free,
-                                .event_record = check_gpu_event_record,
-                                .event_elapsed = check_gpu_elapsed,
-                                .module_function = check_gpu_function,
-                                .launch = check_gpu_launch,
-                                .blas_new = check_gpu_blas_new,
-                                .product_new = check_gpu_product_new,
-                                .product_free = check_gpu_object_free,
-                                .product_set = check_gpu_product_set,
-                                .matrix_new = check_gpu_matrix_new,
-                                .matrix_free = check_gpu_object_free,
-                                .preference_new = check_gpu_preference_new,
-                                .preference_free = check_gpu_object_free,
-                                .preference_set = check_gpu_preference_set,
-                                .choose = check_gpu_choose,
-                                .multiply = check_gpu_multiply};
+    struct gpu_api api = {.context_set = check_gpu_context_set,
+                          .error_text = check_gpu_error_text,
+                          .memory_new = check_gpu_memory_new,
+                          .memory_free = check_gpu_memory_free,
+                          .enqueue_copy_in = check_gpu_copy,
+                          .enqueue_copy_out = check_gpu_copy,
+                          .enqueue_set = check_gpu_set,
+                          .stream_wait = check_gpu_wait,
+                          .event_new = check_gpu_event_new,
+                          .event_free = check_gpu_object_free,
+                          .event_record = check_gpu_event_record,
+                          .event_elapsed = check_gpu_elapsed,
+                          .module_function = check_gpu_function,
+                          .launch = check_gpu_launch,
+                          .blas_new = check_gpu_blas_new,
+                          .product_new = check_gpu_product_new,
+                          .product_free = check_gpu_object_free,
+                          .product_set = check_gpu_product_set,
+                          .matrix_new = check_gpu_matrix_new,
+                          .matrix_free = check_gpu_object_free,
+                          .preference_new = check_gpu_preference_new,
+                          .preference_free = check_gpu_object_free,
+                          .preference_set = check_gpu_preference_set,
+                          .choose = check_gpu_choose,
+                          .multiply = check_gpu_multiply};
     size_t (*version)(void) = check_gpu_blas_version;
+    check_gpu_add_collectives(&api);
     struct gpu gpu = {.libraries = {.vendor = vendor, .api = api},
                       .name = "a test's GPU",
                       .library = "this process",
@@ -438,10 +309,9 @@ check_gpu_open(enum gpu_vendor vendor)
     gpu.modules[DTYPE_FP32] = &check_gpu_vendor;
     memcpy(&gpu.libraries.api.blas_version, &version, sizeof version);
     check_gpu_vendor = vendor;
-    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, NULL, false};
+    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, -1, NULL, false};
     check_gpu_live = check_gpu_launches = 0;
-    check_gpu_group.fault = 0;
-    check_gpu_block.stacks = malloc((size_t)CHECK_GPU_THREADS * CHECK_GPU_STACK_BYTES);
+    check_gpu_open_threads();
     return gpu;
 }
 
@@ -452,7 +322,7 @@ check_gpu_close(struct gpu *gpu)
     if (gpu->workspace)
         (void)check_gpu_memory_free(gpu->workspace);
     *gpu = (struct gpu){0};
-    free(check_gpu_block.stacks);
+    check_gpu_close_threads();
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* For tests only: the threads of a GPU's block on the host, one after the other from meeting to
- * meeting. Included by one file of a program. */
+ * meeting. Part of the file that .ci/gpu-host writes. */
 #ifndef VALIDATE_CHECK_GPU_BLOCK_H
 #define VALIDATE_CHECK_GPU_BLOCK_H
 
@@ -8,7 +8,7 @@
 
 #include "validate/check_gpu_source.h"
 
-enum { CHECK_GPU_THREADS = 256, CHECK_GPU_STACK_BYTES = 65536 };
+enum { CHECK_GPU_STACK_BYTES = 65536 };
 
 struct check_gpu_place threadIdx, blockIdx, blockDim, gridDim;
 
@@ -75,7 +75,7 @@ check_gpu_run_thread(int thread)
 }
 
 /* Where the first thread meets nobody, nobody does. */
-static inline void
+static void
 check_gpu_run_block(void)
 {
     check_gpu_begin_block();
@@ -92,6 +92,34 @@ check_gpu_run_block(void)
         for (int i = 0; i < check_gpu_block.count; i++)
             is_left = check_gpu_run_thread(i) || is_left;
     }
+}
+
+void
+check_gpu_run_grid(const struct check_gpu_kernel *kernel, void **arguments,
+                   struct check_gpu_place grid, struct check_gpu_place block)
+{
+    gridDim = grid;
+    blockDim = block;
+    check_gpu_block.count = (int)(block.x * block.y);
+    check_gpu_block.kernel = kernel;
+    check_gpu_block.arguments = arguments;
+    for (unsigned y = 0; y < grid.y; y++)
+        for (unsigned x = 0; x < grid.x; x++) {
+            blockIdx = (struct check_gpu_place){x, y, 0};
+            check_gpu_run_block();
+        }
+}
+
+void
+check_gpu_open_threads(void)
+{
+    check_gpu_block.stacks = malloc((size_t)CHECK_GPU_THREADS * CHECK_GPU_STACK_BYTES);
+}
+
+void
+check_gpu_close_threads(void)
+{
+    free(check_gpu_block.stacks);
 }
 
 #endif

@@ -32,6 +32,13 @@ struct check_gpu_kernel {
 };
 extern const struct check_gpu_kernel check_gpu_kernels[]; /* ended by a name of NULL */
 
+/* At most so many threads a block; one grid at a time, between open and close. */
+enum { CHECK_GPU_THREADS = 256 };
+void check_gpu_run_grid(const struct check_gpu_kernel *kernel, void **arguments,
+                        struct check_gpu_place grid, struct check_gpu_place block);
+void check_gpu_open_threads(void);
+void check_gpu_close_threads(void);
+
 static inline float
 check_gpu_rsqrt(float x)
 {

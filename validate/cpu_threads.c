@@ -1,7 +1,10 @@
 /* Each thread runs the kernel on a run of rows, as if there were no others. */
 #include "validate/cpu_threads.h"
 
+#include <assert.h>
 #include <string.h>
+
+#include <pthread.h>
 
 /* What a kernel has of each operand for a row; 0: the whole is everybody's. */
 struct rows {
@@ -159,10 +162,51 @@ cpu_threads_run(const struct cpu_kernel *cpu, int threads, const union cpu_array
     }
 }
 
-void
+/* Threads that wait at a gate until all are there. */
+struct crew {
+    pthread_mutex_t gate;
+    bool is_whole;
+    void (*run)(void *context, int index);
+    void *context;
+};
+
+struct hand {
+    struct crew *crew;
+    int index;
+    pthread_t thread;
+};
+
+static void *
+work(void *argument)
+{
+    const struct hand *hand = argument;
+    struct crew *crew = hand->crew;
+    pthread_mutex_lock(&crew->gate);
+    bool is_whole = crew->is_whole;
+    pthread_mutex_unlock(&crew->gate);
+    if (is_whole)
+        crew->run(crew->context, hand->index);
+    return NULL;
+}
+
+bool
 cpu_threads_each(int count, void (*run)(void *context, int index), void *context)
 {
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-    for (int i = 0; i < count; i++)
-        run(context, i);
+    struct hand hands[CPU_THREADS_MAX];
+    struct crew crew = {.run = run, .context = context};
+    int started = 0;
+    assert(count <= CPU_THREADS_MAX && "more threads than there is room for");
+    pthread_mutex_init(&crew.gate, NULL);
+    pthread_mutex_lock(&crew.gate);
+    for (; started < count; started++) {
+        hands[started] = (struct hand){.crew = &crew, .index = started};
+        if (pthread_create(&hands[started].thread, NULL, work, &hands[started]) != 0)
+            break;
+    }
+    crew.is_whole = started == count;
+    pthread_mutex_unlock(&crew.gate);
+    for (int i = 0; i < started; i++)
+        pthread_join(hands[i].thread, NULL);
+    pthread_mutex_destroy(&crew.gate);
+    return crew.is_whole;
 }

@@ -9,7 +9,11 @@
 void cpu_threads_run(const struct cpu_kernel *cpu, int threads,
                      const union cpu_array *operands);
 
-/* Calls run for every index below count, each in a thread of its own where the system has one. */
-void cpu_threads_each(int count, void (*run)(void *context, int index), void *context);
+enum { CPU_THREADS_MAX = 64 };
+
+/* Calls run for every index below count, of at most CPU_THREADS_MAX, all at once, each in a thread
+ * of its own: they may wait for each other. False, and nothing was called: the system has not so
+ * many threads. */
+bool cpu_threads_each(int count, void (*run)(void *context, int index), void *context);
 
 #endif

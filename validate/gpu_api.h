@@ -104,6 +104,7 @@ struct gpu_api {
     const char *(*collectives_error_text)(int status);
     int (*communicators_new)(void **communicators, int count, const int *devices);
     int (*communicator_free)(void *communicator);
+    int (*communicator_abort)(void *communicator); /* frees it too */
     int (*group_start)(void);
     int (*group_end)(void);
     int (*all_reduce)(const void *from, void *to, size_t count, int type, int operation,

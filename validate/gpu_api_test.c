@@ -35,9 +35,9 @@ static const char *const hip_functions[GPU_LIBRARY_COUNT] = {
         " hipblasLtMatmulPreferenceDestroy( hipblasLtMatmulPreferenceSetAttribute("
         " hipblasLtMatmulAlgoGetHeuristic( hipblasLtMatmul(",
     [GPU_COLLECTIVES] =
-        " ncclGetVersion( ncclGetErrorString( ncclCommInitAll( ncclCommDestroy( ncclGroupStart("
-        " ncclGroupEnd( ncclAllReduce( ncclAllGather( ncclReduceScatter( ncclBroadcast("
-        " ncclSend( ncclRecv(",
+        " ncclGetVersion( ncclGetErrorString( ncclCommInitAll( ncclCommDestroy( ncclCommAbort("
+        " ncclGroupStart( ncclGroupEnd( ncclAllReduce( ncclAllGather( ncclReduceScatter("
+        " ncclBroadcast( ncclSend( ncclRecv(",
 };
 
 START_TEST(hip_names_are_those_of_the_headers)

@@ -474,4 +474,60 @@ extern "C" __global__ void adamw_step(const float *gradient, float *parameter, f
         rate * (m / first_bias / (sqrtf(v / second_bias) + 1e-8f) + decay * parameter[i]);
 }
 
+extern "C" __global__ void muon_momentum(const float *gradient, float *first, float *ahead,
+                                         i64 count, float ratio)
+{
+    i64 i = thread_index();
+    if (i >= count)
+        return;
+    float m = ratio * first[i] + gradient[i];
+    first[i] = m;
+    ahead[i] = gradient[i] + ratio * m;
+}
+
+extern "C" __global__ void muon_step(const float *update, float *weights, i64 count, float rate,
+                                     float decay)
+{
+    i64 i = thread_index();
+    if (i < count)
+        weights[i] -= rate * update[i] + decay * weights[i];
+}
+
+/* parts[block]: the squares of every element that the block comes to. */
+extern "C" __global__ void square_parts(const float *x, float *parts, i64 count)
+{
+    __shared__ float sums[BLOCK_THREADS];
+    float sum = 0;
+    for (i64 i = thread_index(); i < count; i += (i64)gridDim.x * BLOCK_THREADS)
+        sum += x[i] * x[i];
+    sums[threadIdx.x] = sum;
+    for (int half = BLOCK_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0)
+        parts[blockIdx.x] = sums[0];
+}
+
+/* y = x / its norm, by the parts of its squares: 1e-7 as validate/cpu_run.h has it. */
+extern "C" __global__ void divide_by_norm(const float *x, const float *parts, float *y, i64 count,
+                                          i64 part_count)
+{
+    i64 i = thread_index();
+    float squares = 0;
+    for (i64 part = 0; part < part_count; part++)
+        squares += parts[part];
+    if (i < count)
+        y[i] = x[i] / (sqrtf(squares) + 1e-7f);
+}
+
+/* y = a x + b y */
+extern "C" __global__ void blend(const float *x, float *y, i64 count, float a, float b)
+{
+    i64 i = thread_index();
+    if (i < count)
+        y[i] = a * x[i] + b * y[i];
+}
+
 #endif

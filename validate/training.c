@@ -95,6 +95,8 @@ scratch_new(const struct training *step, struct arena *arena)
         .gate_up = reals(step, rows, 2 * shape->expert_ffn),
         .activated = reals(step, rows, shape->expert_ffn),
         .bytes = arena_alloc(arena, 2 * (size_t)shape->expert, sizeof *scratch.bytes),
+        .orders = {arena_alloc(arena, (size_t)rows, sizeof *scratch.orders[0]),
+                   arena_alloc(arena, (size_t)rows, sizeof *scratch.orders[1])},
         .words = arena_alloc(arena, (size_t)tokens, sizeof *scratch.words),
         .targets = arena_alloc(arena, (size_t)tokens, sizeof *scratch.targets),
     };
@@ -222,7 +224,7 @@ exchange(struct training *step, int neighbour, const float *out, float *in)
     if (neighbour < 0 || (!out && !in))
         return;
     training_times_begin(&step->times);
-    process_exchange(step->groups.world, to, out, from, in);
+    step->device->exchange(step->device->machine, step->groups.world, to, out, from, in);
     training_times_end_exchange(&step->times, "transfer",
                                 training_groups_pair(&step->groups, neighbour));
 }
@@ -278,7 +280,8 @@ training_run_passes(struct training *step)
 void
 training_reduce_gradients(struct training *step)
 {
-    const struct process_group *const *copies = step->groups.copies;
+    const struct process_group *const *copies = step->groups.of;
+    const struct training_device *device = step->device;
     const int64_t *begins = step->model.begins;
     for (int i = 0, end; i < TRAINING_COPIES_COUNT; i = end) {
         for (end = i + 1; end < TRAINING_COPIES_COUNT && copies[end]->size == copies[i]->size;)
@@ -288,9 +291,8 @@ training_reduce_gradients(struct training *step)
         if (copies[i]->size == 1 || begins[end] == begins[i])
             continue;
         training_times_begin(&step->times);
-        process_all_reduce(copies[i], part, part, (size_t)(begins[end] - begins[i]));
-        training_times_end_exchange(&step->times, "reduce_gradients",
-                                    step->groups.copies_peers[i]);
+        device->all_reduce(device->machine, copies[i], part, begins[end] - begins[i]);
+        training_times_end_exchange(&step->times, "reduce_gradients", step->groups.peers[i]);
     }
 }
 

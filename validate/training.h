@@ -63,6 +63,7 @@ struct training_scratch {
     float *routed, *received; /* (rows, hidden) */
     float *gate_up, *activated;
     int64_t *bytes;           /* on the host: to and from each process of the experts */
+    int32_t *orders[2];       /* on the host: (rows), there and back */
     int32_t *words, *targets; /* on the host: (tokens) */
 };
 

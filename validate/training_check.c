@@ -317,10 +317,11 @@ struct squares {
     double difference, whole;
 };
 
-static struct squares
-compare(const struct training *step, const struct training *alone)
+/* Adds one process's part, whose gradient lies on the host. */
+static void
+add_part(const struct training *step, const float *gradient, const struct training *alone,
+         struct squares *squares)
 {
-    struct squares squares = {0};
     for (int64_t i = 0; i < step->model.tensor_count; i++) {
         const struct training_tensor *tensor = &step->model.tensors[i], *whole = NULL;
         for (int64_t j = 0; j < alone->model.tensor_count; j++)
@@ -330,11 +331,10 @@ compare(const struct training *step, const struct training *alone)
         for (int64_t j = 0; whole && j < training_tensor_elements(tensor); j++) {
             int64_t at = whole->at + training_tensor_whole_index(tensor, j);
             double wanted = (double)alone->gradients.all[at];
-            squares.difference += pow((double)step->gradients.all[tensor->at + j] - wanted, 2);
-            squares.whole += wanted * wanted;
+            squares->difference += pow((double)gradient[tensor->at + j] - wanted, 2);
+            squares->whole += wanted * wanted;
         }
     }
-    return squares;
 }
 
 double
@@ -350,7 +350,8 @@ training_check_alone(struct training *step, struct arena *arena)
     training_run_passes(alone);
     training_run_passes(step);
     training_reduce_gradients(step);
-    struct squares squares = compare(step, alone);
+    struct squares squares = {0};
+    add_part(step, step->gradients.all, alone, &squares);
     arena_free(own);
     return sqrt(process_total(world, squares.difference) / process_total(world, squares.whole));
 }
@@ -382,18 +383,11 @@ count_other_choices(const struct training *there, const struct training *here,
     return other;
 }
 
-/* Adds one machine's part in the squares. */
-static void
-add_squares(const struct training *there, const struct training *here, struct arena *arena,
-            struct squares *squares)
+static const float *
+fetch_gradient(const struct training *step, struct arena *arena)
 {
-    size_t bytes = (size_t)here->model.elements * sizeof(float);
-    const float *gradient = fetch(there, there->gradients.all, bytes, arena);
-    for (int64_t i = 0; i < here->model.elements; i++) {
-        double wanted = (double)here->gradients.all[i];
-        squares->difference += pow((double)gradient[i] - wanted, 2);
-        squares->whole += wanted * wanted;
-    }
+    return fetch(step, step->gradients.all, (size_t)step->model.elements * sizeof(float),
+                 arena);
 }
 
 struct training_difference
@@ -407,7 +401,7 @@ training_check_device(const struct training_shape *shape, const struct training_
     struct squares squares = {0};
     training_run_passes(there);
     training_run_passes(here);
-    add_squares(there, here, own, &squares);
+    add_part(there, fetch_gradient(there, own), here, &squares);
     struct training_difference result = {
         .gradient_fraction = sqrt(squares.difference / squares.whole),
         .loss_fraction = fabs(training_loss(there) / training_loss(here) - 1),
@@ -427,8 +421,10 @@ training_check_gpus(const struct training_gpus *all, uint64_t seed, struct arena
     struct training *here = training_new(&whole, &alone, training_device_cpu(own), seed, own);
     struct squares squares = {0};
     training_run_passes(here);
-    for (int rank = 0; rank < cut->data; rank++)
-        add_squares(training_gpus_step(all, rank), here, own, &squares);
+    for (int rank = 0; rank < training_shape_ranks(cut); rank++) {
+        const struct training *there = training_gpus_step(all, rank);
+        add_part(there, fetch_gradient(there, own), here, &squares);
+    }
     struct training_difference result = {
         .gradient_fraction = sqrt(squares.difference / squares.whole),
         .loss_fraction = fabs(training_gpus_loss(all) / training_loss(here) - 1)};

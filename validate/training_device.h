@@ -1,13 +1,15 @@
-/* What a training step asks of the machine that it runs on: memory and kernels.
+/* What a training step asks of the machine that it runs on: memory, kernels, and exchanges with
+ * other machines.
  *
  *      training_forward, training_backward, training_optimizer
  *                              │
- *                       training_device ── training_device_cpu.c   this process's core
- *                                       └─ training_gpu.c          a GPU by its libraries
+ *                       training_device ── training_device_cpu.c   this process's core, and MPI
+ *                                       └─ training_gpu.c          a GPU, and NCCL or RCCL
  *
  * Every call begins with the machine. Pointers to reals and indices are the machine's; those to
  * sizes, counts of rows and shapes are the host's. A machine works in the order of the calls, and
- * may do so later: only copy_out, total, sort_routes and wait return when it is done.
+ * may do so later: only copy_out, total, sort_routes, exchange_counts and wait return when it is
+ * done.
  *
  * No call fails. What goes wrong is put into `errors` once, and all calls behind it do nothing. */
 #ifndef VALIDATE_TRAINING_DEVICE_H
@@ -15,6 +17,7 @@
 
 #include "validate/cpu_experts.h"
 #include "validate/cpu_run.h"
+#include "validate/process_group.h"
 #include "validate/training_times.h"
 
 struct training_device {
@@ -93,6 +96,22 @@ struct training_device {
                      const union cpu_array *operands);
     void (*muon_update)(void *machine, int64_t count, float rate, float decay,
                         const union cpu_array *operands);
+
+    /* As process_group.h's, between the machines of a group of two and more, which all call. */
+    void (*all_reduce)(void *machine, const struct process_group *group, float *reals,
+                       int64_t count); /* in place */
+    void (*all_gather)(void *machine, const struct process_group *group, const float *in,
+                       float *out, int64_t count); /* count each */
+    void (*reduce_scatter)(void *machine, const struct process_group *group, const float *in,
+                           float *out, int64_t count); /* count each */
+    void (*all_to_all_v)(void *machine, const struct process_group *group, const void *in,
+                         const int64_t *in_bytes, void *out, const int64_t *out_bytes);
+    void (*exchange)(void *machine, const struct process_group *group,
+                     struct process_message to, const void *in, struct process_message from,
+                     void *out);
+    /* Of numbers on the host: count for each of the group, and from each. */
+    void (*exchange_counts)(void *machine, const struct process_group *group, const int64_t *in,
+                            int64_t *out, int64_t count);
 };
 
 /* This process's core; its memory is the arena's. */

@@ -1,4 +1,5 @@
-/* A training step on the core of this process: the timed code of cpu_run.h and cpu_experts.h. */
+/* A training step on the core of this process: the timed code of cpu_run.h and cpu_experts.h,
+ * and exchanges over process_group.h. */
 #include "validate/training_device.h"
 
 #include <string.h>
@@ -273,6 +274,55 @@ place_weights(void *machine, const struct top_k *shape, const int32_t *chosen,
         scores[i / shape->k * shape->experts + chosen[i]] = weights[i];
 }
 
+/* ---- Exchanges: between processes */
+
+static void
+all_reduce(void *machine, const struct process_group *group, float *reals, int64_t count)
+{
+    (void)machine;
+    process_all_reduce(group, reals, reals, (size_t)count);
+}
+
+static void
+all_gather(void *machine, const struct process_group *group, const float *in, float *out,
+           int64_t count)
+{
+    (void)machine;
+    process_all_gather(group, in, out, (size_t)count * sizeof *in);
+}
+
+static void
+reduce_scatter(void *machine, const struct process_group *group, const float *in, float *out,
+               int64_t count)
+{
+    (void)machine;
+    process_reduce_scatter(group, in, out, (size_t)count);
+}
+
+static void
+all_to_all_v(void *machine, const struct process_group *group, const void *in,
+             const int64_t *in_bytes, void *out, const int64_t *out_bytes)
+{
+    (void)machine;
+    process_all_to_all_v(group, in, in_bytes, out, out_bytes);
+}
+
+static void
+exchange(void *machine, const struct process_group *group, struct process_message to,
+         const void *in, struct process_message from, void *out)
+{
+    (void)machine;
+    process_exchange(group, to, in, from, out);
+}
+
+static void
+exchange_counts(void *machine, const struct process_group *group, const int64_t *in,
+                int64_t *out, int64_t count)
+{
+    (void)machine;
+    process_all_to_all(group, in, out, (size_t)count * sizeof *in);
+}
+
 const struct training_device *
 training_device_cpu(struct arena *arena)
 {
@@ -311,6 +361,12 @@ training_device_cpu(struct arena *arena)
         .total = total,
         .momentum = momentum,
         .muon_update = muon_update,
+        .all_reduce = all_reduce,
+        .all_gather = all_gather,
+        .reduce_scatter = reduce_scatter,
+        .all_to_all_v = all_to_all_v,
+        .exchange = exchange,
+        .exchange_counts = exchange_counts,
     };
     return arena_copy(arena, &device, sizeof device);
 }

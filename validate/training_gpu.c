@@ -12,7 +12,12 @@ enum { HEAD_MAX = 128 };
 bool
 training_gpu_is_well(const struct training_gpu *machine)
 {
-    return machine->errors.count == 0;
+    struct training_gpu_meeting *meeting = machine->meeting;
+    if (machine->errors.count == 0)
+        return meeting == NULL || training_gpu_meeting_failed(meeting) < 0;
+    if (meeting != NULL)
+        training_gpu_meeting_fail(meeting, machine->rank);
+    return false;
 }
 
 static const struct gpu_api *
@@ -50,7 +55,7 @@ new_memory(void *machine, size_t bytes)
 }
 
 void *
-training_gpu_room(struct training_gpu *machine, int room, size_t bytes)
+training_gpu_room(struct training_gpu *machine, enum training_gpu_room_name room, size_t bytes)
 {
     if (machine->rooms[room].bytes < bytes) {
         machine->rooms[room].memory = take_memory(machine, bytes);
@@ -76,6 +81,7 @@ wait_for(void *context)
     if (training_gpu_is_well(machine))
         (void)gpu_ok(machine->gpu, api_of(machine)->stream_wait(machine->gpu->stream),
                      "running a training step", &machine->errors);
+    (void)training_gpu_is_well(machine); /* who fails tells those that wait for it */
 }
 
 static void
@@ -185,8 +191,9 @@ between_s(void *context, size_t from, size_t to)
 static bool
 has_code(const struct training_shape *shape, struct error_list *errors)
 {
-    if (shape->is_muon)
-        return error_add(errors, ERROR_INPUT, "", "a step on GPUs wants optimizer adamw");
+    if (shape->is_muon && shape->is_newton_schulz_symmetric)
+        return error_add(errors, ERROR_INPUT, "",
+                         "a step on GPUs wants is_newton_schulz_symmetric false");
     if (shape->head_dim > HEAD_MAX)
         return error_add(errors, ERROR_INPUT, "",
                          "a step on GPUs wants a head_dim to %d, found %lld", HEAD_MAX,
@@ -217,8 +224,17 @@ training_gpu_new(struct gpu *gpu, const struct training_shape *shape, struct are
         .wait = wait_for,
     };
     training_gpu_add_kernels(&machine->device);
+    training_gpu_add_optimizers(&machine->device);
     training_gpu_add_products(&machine->device);
+    training_gpu_add_exchanges(&machine->device);
     return machine;
+}
+
+void
+training_gpu_join(struct training_gpu *machine, struct training_gpu_meeting *meeting, int rank)
+{
+    machine->meeting = meeting;
+    machine->rank = rank;
 }
 
 const struct training_device *

@@ -3,18 +3,14 @@
 
 enum { THREADS = 256, SIDE = 16, TILE = 32, GAIN_PARTS = 64 };
 
-/* What one kernel leaves for the next. */
-enum { ROOM_SLOPES, ROOM_SCALES, ROOM_PARTS };
-
 static int64_t
 blocks(int64_t count, int64_t each)
 {
     return (count + each - 1) / each;
 }
 
-/* A thread for each element. */
-static struct gpu_shape
-flat(int64_t count)
+struct gpu_shape
+training_gpu_flat(int64_t count)
 {
     return (struct gpu_shape){blocks(count, THREADS), 1, THREADS, 1};
 }
@@ -159,7 +155,7 @@ attention_backward(void *context, const struct attention *shape,
                    const struct cpu_attention_strides *strides, const union cpu_array *operands)
 {
     struct training_gpu *machine = context;
-    void *slopes = training_gpu_room(machine, ROOM_SLOPES, row_bytes(shape));
+    void *slopes = training_gpu_room(machine, TRAINING_GPU_SLOPES, row_bytes(shape));
     run_slopes(machine, shape, strides, operands, slopes);
     struct training_launch dq =
         attention_launch("attend_dq", shape, strides, shape->q_heads, SIDE);
@@ -187,9 +183,10 @@ rms_norm_backward(void *context, const struct rows_by_width *shape,
 {
     struct training_gpu *machine = context;
     int64_t rows = shape->rows, width = shape->width;
-    void *scales = training_gpu_room(machine, ROOM_SCALES, (size_t)rows * sizeof(float));
-    void *parts =
-        training_gpu_room(machine, ROOM_PARTS, (size_t)(width * GAIN_PARTS) * sizeof(float));
+    void *scales =
+        training_gpu_room(machine, TRAINING_GPU_SCALES, (size_t)rows * sizeof(float));
+    void *parts = training_gpu_room(machine, TRAINING_GPU_PARTS,
+                                    (size_t)(width * GAIN_PARTS) * sizeof(float));
     const float *x = operands[0].reals, *y_gradient = operands[2].reals;
     const struct training_launch launches[] = {
         {.name = "norm_backward",
@@ -205,7 +202,7 @@ rms_norm_backward(void *context, const struct rows_by_width *shape,
          .sizes = {rows, width},
          .size_count = 2},
         {.name = "gain_gradient_add",
-         .shape = flat(width),
+         .shape = training_gpu_flat(width),
          .pointers = {parts, operands[4].reals},
          .pointer_count = 2,
          .sizes = {GAIN_PARTS, width},
@@ -237,7 +234,7 @@ static void
 swiglu(void *machine, int64_t rows, int64_t width, const float *gate_up, float *y)
 {
     const struct training_launch launch = {.name = "swiglu",
-                                           .shape = flat(rows * width),
+                                           .shape = training_gpu_flat(rows * width),
                                            .pointers = {gate_up, y},
                                            .pointer_count = 2,
                                            .sizes = {rows * width, width},
@@ -250,7 +247,7 @@ swiglu_backward(void *machine, int64_t rows, int64_t width, const float *gate_up
                 const float *y_gradient, float *gate_up_gradient)
 {
     const struct training_launch launch = {.name = "swiglu_backward",
-                                           .shape = flat(rows * width),
+                                           .shape = training_gpu_flat(rows * width),
                                            .pointers = {gate_up, y_gradient, gate_up_gradient},
                                            .pointer_count = 3,
                                            .sizes = {rows * width, width},
@@ -328,7 +325,7 @@ sort_routes(void *context, const int32_t *experts, int64_t count, int64_t expert
     struct training_gpu *machine = context;
     const struct gpu_shape shape = {expert_count, 1, THREADS, 1};
     size_t bytes = (size_t)expert_count * sizeof *counts;
-    void *own = training_gpu_room(machine, ROOM_PARTS, bytes);
+    void *own = training_gpu_room(machine, TRAINING_GPU_PARTS, bytes);
     const struct training_launch launches[] = {{.name = "count_routes",
                                                 .shape = shape,
                                                 .pointers = {experts, own},
@@ -353,7 +350,7 @@ place_weights(void *context, const struct top_k *shape, const int32_t *chosen,
     struct training_gpu *machine = context;
     const struct training_launch launch = {
         .name = "place_weights",
-        .shape = flat(shape->rows * shape->k),
+        .shape = training_gpu_flat(shape->rows * shape->k),
         .pointers = {chosen, weights, scores},
         .pointer_count = 3,
         .sizes = {shape->rows * shape->k, shape->k, shape->experts},
@@ -362,7 +359,7 @@ place_weights(void *context, const struct top_k *shape, const int32_t *chosen,
     training_gpu_launch(machine, &launch);
 }
 
-/* ---- Sums and the optimizer */
+/* ---- Sums */
 
 static double
 total(void *context, const float *reals, int64_t count)
@@ -376,23 +373,6 @@ total(void *context, const float *reals, int64_t count)
         sum += (double)copy[i];
     arena_free(own);
     return sum;
-}
-
-static void
-adamw(void *machine, const struct cpu_adamw *step, const union cpu_array *operands,
-      int64_t parameters)
-{
-    const struct training_launch launch = {
-        .name = "adamw_step",
-        .shape = flat(parameters),
-        .pointers = {operands[0].reals, operands[1].reals, operands[2].reals,
-                     operands[3].reals},
-        .pointer_count = 4,
-        .sizes = {parameters},
-        .size_count = 1,
-        .reals = {step->rate, step->decay, step->first_bias, step->second_bias},
-        .real_count = 4};
-    training_gpu_launch(machine, &launch);
 }
 
 void
@@ -410,7 +390,6 @@ training_gpu_add_kernels(struct training_device *device)
     device->gather = gather;
     device->scatter_add = scatter_add;
     device->add = add;
-    device->adamw = adamw;
     device->swiglu = swiglu;
     device->swiglu_backward = swiglu_backward;
     device->permute = permute;

@@ -6,7 +6,16 @@
 #include "validate/gpu_stream.h"
 #include "validate/training_gpu.h"
 
-enum { TRAINING_GPU_ROOMS = 3 };
+/* What one kernel leaves for the next: attention's slopes, norms' scales, parts of sums, counts
+ * that leave and come. */
+enum training_gpu_room_name {
+    TRAINING_GPU_SLOPES,
+    TRAINING_GPU_SCALES,
+    TRAINING_GPU_PARTS,
+    TRAINING_GPU_SENT,
+    TRAINING_GPU_RECEIVED,
+    TRAINING_GPU_ROOMS
+};
 
 /* Products that were described once, found by their shape: open addressing. */
 struct training_gpu_products {
@@ -29,7 +38,9 @@ struct training_gpu {
     struct {
         void *memory;
         size_t bytes;
-    } rooms[TRAINING_GPU_ROOMS]; /* what one kernel leaves for the next */
+    } rooms[TRAINING_GPU_ROOMS];
+    struct training_gpu_meeting *meeting; /* NULL: alone */
+    int rank;                             /* there */
 };
 
 /* One launch: its arguments are pointers, then sizes of 64 bits, then reals. */
@@ -44,7 +55,7 @@ struct training_launch {
     int real_count;
 };
 
-/* True unless something went wrong before. */
+/* True unless something went wrong before, here or where it meets others: who fails tells them. */
 bool training_gpu_is_well(const struct training_gpu *machine);
 void training_gpu_launch(struct training_gpu *machine, const struct training_launch *launch);
 /* A kernel of the vocabulary, as measure launches it. */
@@ -52,10 +63,17 @@ void training_gpu_run(struct training_gpu *machine, const struct kernel *kernel,
                       const union cpu_array *operands, int operand_count);
 
 /* Memory that is kept from one call to the next; NULL after a fault. */
-void *training_gpu_room(struct training_gpu *machine, int room, size_t bytes);
+void *training_gpu_room(struct training_gpu *machine, enum training_gpu_room_name room,
+                        size_t bytes);
 
-/* The kernels of training_device, but for memory and marks. */
+/* A thread for each element. */
+struct gpu_shape training_gpu_flat(int64_t count);
+
+/* The kernels of training_device. */
 void training_gpu_add_kernels(struct training_device *device);
+void training_gpu_add_optimizers(struct training_device *device);
+/* Exchanges with those that it meets. */
+void training_gpu_add_exchanges(struct training_device *device);
 /* Products, alone and for each expert. */
 void training_gpu_add_products(struct training_device *device);
 void training_gpu_free_products(struct training_gpu *machine);

@@ -13,25 +13,11 @@ struct rank {
 };
 
 struct training_gpus {
-    int count, communicator_count;
+    int count;
     struct rank ranks[TRAINING_GPUS_MAX];
-    void *communicators[TRAINING_GPUS_MAX];
+    struct training_gpu_meeting *meeting;
+    struct training_gpus_call call; /* of the step at hand */
 };
-
-static const struct gpu_api *
-api_of(const struct training_gpus *all)
-{
-    return &all->ranks[0].gpu->libraries.api;
-}
-
-static bool
-collectives_ok(const struct training_gpus *all, int status, struct error_list *errors)
-{
-    enum gpu_vendor vendor = all->ranks[0].gpu->libraries.vendor;
-    return status == 0 || error_add(errors, ERROR_INFEASIBLE, "", "%s: %s",
-                                    gpu_library_name(vendor, GPU_COLLECTIVES),
-                                    api_of(all)->collectives_error_text(status));
-}
 
 /* Calls of this thread act on the rank's GPU from now on. */
 static void
@@ -42,48 +28,86 @@ turn_to(const struct rank *rank)
 
 /* ---- Opening and closing */
 
+/* Ranks of the same color meet, unless a rank is alone in it. NULL after adding why not. */
+static const struct process_group *
+group_of(struct training_gpus *all, const struct training_shape *shape,
+         enum training_group kind, int rank, struct error_list *errors)
+{
+    int members[TRAINING_GPUS_MAX], color = training_group_color(shape, kind, rank);
+    struct process_group group = {0};
+    for (int other = 0; other < all->count; other++) {
+        if (training_group_color(shape, kind, other) != color)
+            continue;
+        if (other == rank)
+            group.rank = group.size;
+        members[group.size++] = other;
+    }
+    struct arena *arena = all->ranks[rank].arena;
+    if (group.size > 1) {
+        void *const *communicators =
+            training_gpu_meeting_join(all->meeting, members, group.size, errors);
+        if (communicators == NULL)
+            return NULL;
+        group.communicator = communicators[group.rank];
+    }
+    return arena_copy(arena, &group, sizeof group);
+}
+
+/* Neighbouring stages meet in the world. */
+static const struct process_group *
+world_of(struct training_gpus *all, const struct training_shape *shape, int rank,
+         struct error_list *errors)
+{
+    int members[TRAINING_GPUS_MAX];
+    struct process_group world = {.rank = rank, .size = all->count};
+    for (int i = 0; i < all->count; i++)
+        members[i] = i;
+    if (shape->pipeline > 1) {
+        void *const *communicators =
+            training_gpu_meeting_join(all->meeting, members, all->count, errors);
+        if (communicators == NULL)
+            return NULL;
+        world.communicator = communicators[rank];
+    }
+    return arena_copy(all->ranks[rank].arena, &world, sizeof world);
+}
+
 static bool
 open_rank(struct training_gpus *all, int index, const struct training_shape *shape,
           uint64_t seed, struct error_list *errors)
 {
     struct rank *rank = &all->ranks[index];
-    const struct training_groups groups =
-        training_groups_of_copies(index, all->count, rank->arena);
+    const struct process_group *groups[TRAINING_GROUP_COUNT];
+    const struct process_group *world = world_of(all, shape, index, errors);
+    bool is_joined = world != NULL;
+    for (int kind = 0; is_joined && kind < TRAINING_GROUP_COUNT; kind++) {
+        groups[kind] = group_of(all, shape, (enum training_group)kind, index, errors);
+        is_joined = groups[kind] != NULL;
+    }
     turn_to(rank);
-    rank->machine = training_gpu_new(rank->gpu, shape, rank->arena, errors);
+    if (is_joined)
+        rank->machine = training_gpu_new(rank->gpu, shape, rank->arena, errors);
     if (rank->machine == NULL)
         return false;
+    const struct training_groups made = training_groups_of(shape, world, groups);
+    training_gpu_join(rank->machine, all->meeting, index);
     rank->step =
-        training_new_of(shape, &groups, training_gpu_device(rank->machine), seed, rank->arena);
+        training_new_of(shape, &made, training_gpu_device(rank->machine), seed, rank->arena);
     rank->optimizer = training_optimizer_new(rank->step);
     return true;
 }
 
 static bool
-join_ranks(struct training_gpus *all, struct error_list *errors)
+open_ranks(struct training_gpus *all, const struct training_shape *shape, uint64_t seed,
+           struct error_list *errors)
 {
-    int devices[TRAINING_GPUS_MAX];
+    for (int i = 0; all->count > 1 && i < all->count; i++)
+        if (!gpu_library_open(&all->ranks[i].gpu->libraries, GPU_COLLECTIVES, errors))
+            return false;
     for (int i = 0; i < all->count; i++)
-        devices[i] = i;
-    if (!gpu_library_open(&all->ranks[0].gpu->libraries, GPU_COLLECTIVES, errors) ||
-        !collectives_ok(all,
-                        api_of(all)->communicators_new(all->communicators, all->count, devices),
-                        errors))
-        return false;
-    all->communicator_count = all->count;
-    return true;
-}
-
-static bool
-is_data_parallel(const struct training_shape *shape, struct error_list *errors)
-{
-    if (shape->tensor * shape->pipeline * shape->expert > 1)
-        return error_add(errors, ERROR_INFEASIBLE, "",
-                         "a step on GPUs wants data ranks alone: tensor, expert, pipeline 1");
-    if (shape->data > TRAINING_GPUS_MAX)
-        return error_add(errors, ERROR_INFEASIBLE, "",
-                         "found %lld data ranks, wanted at most %d GPUs",
-                         (long long)shape->data, TRAINING_GPUS_MAX);
+        if (!open_rank(all, i, shape, seed, errors))
+            return false;
+    turn_to(&all->ranks[0]);
     return true;
 }
 
@@ -91,17 +115,20 @@ struct training_gpus *
 training_gpus_new(struct gpu *const *gpus, const struct training_shape *shape, uint64_t seed,
                   struct arena *arena, struct error_list *errors)
 {
-    if (!is_data_parallel(shape, errors))
+    int64_t count = training_shape_ranks(shape);
+    if (count > TRAINING_GPUS_MAX) {
+        error_add(errors, ERROR_INFEASIBLE, "", "found %lld ranks, wanted at most %d GPUs",
+                  (long long)count, TRAINING_GPUS_MAX);
         return NULL;
+    }
     struct training_gpus *all = arena_alloc(arena, 1, sizeof *all);
-    all->count = (int)shape->data;
+    all->count = (int)count;
+    all->meeting = training_gpu_meeting_new(&gpus[0]->libraries, all->count, arena);
     for (int i = 0; i < all->count; i++) {
         all->ranks[i].gpu = gpus[i];
         all->ranks[i].arena = arena_new_beside(arena);
     }
-    bool is_open = join_ranks(all, errors);
-    for (int i = 0; is_open && i < all->count; i++)
-        is_open = open_rank(all, i, shape, seed, errors);
+    bool is_open = open_ranks(all, shape, seed, errors);
     if (!is_open)
         training_gpus_free(all);
     return is_open ? all : NULL;
@@ -117,88 +144,53 @@ training_gpus_free(struct training_gpus *all)
             training_gpu_free(rank->machine);
         arena_free(rank->arena);
     }
-    for (int i = 0; i < all->communicator_count; i++)
-        (void)api_of(all)->communicator_free(all->communicators[i]);
+    training_gpu_meeting_free(all->meeting);
     turn_to(&all->ranks[0]);
-    all->count = all->communicator_count = 0;
+    all->count = 0;
 }
 
 /* ---- Running */
 
 static void
-run_passes(void *context, int index)
+run_rank(void *context, int index)
 {
     struct training_gpus *all = context;
-    turn_to(&all->ranks[index]);
-    training_run_passes(all->ranks[index].step);
+    struct rank *rank = &all->ranks[index];
+    struct training *step = rank->step;
+    turn_to(rank);
+    step->number = all->call.number;
+    training_run_passes(step);
+    training_reduce_gradients(step);
+    if (all->call.is_optimized)
+        training_optimizer_run(&rank->optimizer, step);
+    step->device->wait(step->device->machine);
+    training_times_end_step(&step->times);
 }
 
 static bool
-take_faults(const struct training_gpus *all, struct error_list *errors)
+take_fault(const struct training_gpus *all, struct error_list *errors)
 {
-    for (int i = 0; i < all->count; i++) {
+    for (int i = 0, first = training_gpu_meeting_failed(all->meeting); i < all->count; i++) {
         const struct training_device *device = all->ranks[i].step->device;
-        if (training_device_failed(device))
-            return error_add(errors, device->errors->items[0].kind, "", "%s",
+        if ((first < 0 || first == i) && training_device_failed(device))
+            return error_add(errors, device->errors->items[0].kind, "", "GPU %d: %s", i,
                              device->errors->items[0].what);
     }
     return true;
-}
-
-/* All gradients at once; nobody enters where one has failed. */
-static bool
-reduce(struct training_gpus *all, struct error_list *errors)
-{
-    const struct gpu_api *api = api_of(all);
-    if (all->count == 1)
-        return true;
-    for (int i = 0; i < all->count; i++) {
-        all->ranks[i].step->times.phase = TRAINING_REDUCTION;
-        turn_to(&all->ranks[i]);
-        training_times_begin(&all->ranks[i].step->times);
-    }
-    int status = api->group_start();
-    for (int i = 0; status == 0 && i < all->count; i++) {
-        const struct training *step = all->ranks[i].step;
-        status = api->all_reduce(step->gradients.all, step->gradients.all,
-                                 (size_t)step->model.elements, GPU_COLLECTIVE_FP32,
-                                 GPU_COLLECTIVE_SUM, all->communicators[i],
-                                 all->ranks[i].gpu->stream);
-    }
-    int ended = api->group_end();
-    for (int i = 0; i < all->count; i++) {
-        turn_to(&all->ranks[i]);
-        training_times_end(&all->ranks[i].step->times, "reduce_gradients");
-    }
-    return collectives_ok(all, status != 0 ? status : ended, errors);
-}
-
-static void
-finish(struct training_gpus *all, bool is_optimized)
-{
-    for (int i = 0; is_optimized && i < all->count; i++) {
-        turn_to(&all->ranks[i]);
-        training_optimizer_run(&all->ranks[i].optimizer, all->ranks[i].step);
-    }
-    for (int i = 0; i < all->count; i++) {
-        struct training *step = all->ranks[i].step;
-        turn_to(&all->ranks[i]);
-        step->device->wait(step->device->machine);
-    }
 }
 
 bool
 training_gpus_run(struct training_gpus *all, struct training_gpus_call call,
                   struct error_list *errors)
 {
-    for (int i = 0; i < all->count; i++)
-        all->ranks[i].step->number = call.number;
-    cpu_threads_each(all->count, run_passes, all);
-    bool is_well = take_faults(all, errors) && reduce(all, errors);
-    if (is_well)
-        finish(all, call.is_optimized);
+    all->call = call;
+    if (!take_fault(all, errors))
+        return false;
+    if (!cpu_threads_each(all->count, run_rank, all))
+        return error_add(errors, ERROR_INFEASIBLE, "",
+                         "the system has no threads left for %d GPUs", all->count);
     turn_to(&all->ranks[0]);
-    return is_well && take_faults(all, errors);
+    return take_fault(all, errors);
 }
 
 struct training *

@@ -1,17 +1,14 @@
-/* A training step on several GPUs of one machine, data parallel, by one process: each GPU runs the
- * passes of its own sequences, driven by a thread of its own; then NCCL or RCCL adds up the
- * gradients, and each moves its own weights.
+/* A training step on several GPUs of one machine by one process: a thread drives each GPU through
+ * the program of training.h, as a process does on a core; NCCL or RCCL exchanges where MPI does.
  *
- *      rank 0   passes ──┐            ┌── optimizer
- *      rank 1   passes ──┼ all-reduce ┼── optimizer
- *      ...      passes ──┘            └── optimizer */
+ *      thread 0   passes ─┬─ reduction ─┬─ optimizer
+ *      thread 1   passes ─┼─ reduction ─┼─ optimizer
+ *      ...                exchanges between GPUs */
 #ifndef VALIDATE_TRAINING_GPUS_H
 #define VALIDATE_TRAINING_GPUS_H
 
 #include "validate/training.h"
 #include "validate/training_gpu.h"
-
-enum { TRAINING_GPUS_MAX = 16 };
 
 struct training_gpus;
 
@@ -22,7 +19,8 @@ struct training_gpus *training_gpus_new(struct gpu *const *gpus,
                                         struct arena *arena, struct error_list *errors);
 
 /* A step of this number, of all ranks; without the optimizer, gradients alone. Returns when all
- * GPUs are done: false after adding what went wrong. */
+ * GPUs are done: false after adding what went wrong first, of which GPU; where one has failed no
+ * other waits for it, and no step runs any more. */
 struct training_gpus_call {
     int64_t number;
     bool is_optimized;

@@ -113,10 +113,10 @@ training_routes(const struct training *step, const struct training_layer_kept *l
                                step->shape.hidden, layer->place};
 }
 
-static size_t
+static int64_t
 part_elements(const struct training *step)
 {
-    return (size_t)(step->part.tokens * step->shape.hidden);
+    return step->part.tokens * step->shape.hidden;
 }
 
 const float *
@@ -125,9 +125,10 @@ training_gather_sequence(struct training *step, const float *part)
     if (step->shape.tensor == 1)
         return part;
     training_times_begin(&step->times);
-    process_all_gather(step->groups.tensor, part, step->scratch.whole,
-                       part_elements(step) * sizeof *part);
-    training_times_end_exchange(&step->times, "gather_sequence", step->groups.tensor_peers);
+    step->device->all_gather(step->device->machine, step->groups.of[TRAINING_GROUP_TENSOR],
+                             part, step->scratch.whole, part_elements(step));
+    training_times_end_exchange(&step->times, "gather_sequence",
+                                step->groups.peers[TRAINING_GROUP_TENSOR]);
     return step->scratch.whole;
 }
 
@@ -143,50 +144,59 @@ training_scatter_sequence(struct training *step, const float *whole, float *part
     if (step->shape.tensor == 1)
         return;
     training_times_begin(&step->times);
-    process_reduce_scatter(step->groups.tensor, whole, part, part_elements(step));
-    training_times_end_exchange(&step->times, "scatter_sequence", step->groups.tensor_peers);
+    step->device->reduce_scatter(step->device->machine, step->groups.of[TRAINING_GROUP_TENSOR],
+                                 whole, part, part_elements(step));
+    training_times_end_exchange(&step->times, "scatter_sequence",
+                                step->groups.peers[TRAINING_GROUP_TENSOR]);
 }
 
 /* Rows of one sender and one expert lie together in both orders: in the received one those of a
  * sender, by expert; in the sorted one those of an expert, by sender. */
 static void
-order_block(struct training_layer_kept *layer, int64_t received, int64_t sorted, int64_t rows)
+order_block(int32_t *const *orders, int64_t received, int64_t sorted, int64_t rows)
 {
     for (int64_t row = 0; row < rows; row++) {
-        layer->order_back[received + row] = (int32_t)(sorted + row);
-        layer->order[sorted + row] = (int32_t)(received + row);
+        orders[0][sorted + row] = (int32_t)(received + row);
+        orders[1][received + row] = (int32_t)(sorted + row);
     }
 }
 
 static void
 order_rows(const struct training *step, struct training_layer_kept *layer)
 {
+    const struct training_device *device = step->device;
+    int32_t *const *orders = step->scratch.orders;
     int64_t experts = step->part.experts, blocks = step->shape.expert * experts, sorted = 0;
     for (int64_t expert = 0; expert < experts; expert++) {
         int64_t received = 0, begin = sorted;
         for (int64_t i = 0; i < blocks; received += layer->received[i++]) {
             if (i % experts != expert)
                 continue;
-            order_block(layer, received, sorted, layer->received[i]);
+            order_block(orders, received, sorted, layer->received[i]);
             sorted += layer->received[i];
         }
         layer->rows[expert] = sorted - begin;
     }
+    size_t bytes = (size_t)sorted * sizeof *layer->order;
+    device->copy_in(device->machine, layer->order, orders[0], bytes);
+    device->copy_in(device->machine, layer->order_back, orders[1], bytes);
 }
 
 void
 training_count_routes(struct training *step, struct training_layer_kept *layer)
 {
-    size_t experts = (size_t)step->part.experts;
+    const struct training_device *device = step->device;
+    int64_t experts = step->part.experts;
     if (step->shape.expert == 1) {
-        memcpy(layer->rows, layer->sent, experts * sizeof *layer->rows);
+        memcpy(layer->rows, layer->sent, (size_t)experts * sizeof *layer->rows);
         return;
     }
     training_times_begin(&step->times);
-    process_all_to_all(step->groups.expert, layer->sent, layer->received,
-                       experts * sizeof *layer->sent);
+    device->exchange_counts(device->machine, step->groups.of[TRAINING_GROUP_EXPERT],
+                            layer->sent, layer->received, experts);
     order_rows(step, layer);
-    training_times_end_exchange(&step->times, "count_routes", step->groups.expert_peers);
+    training_times_end_exchange(&step->times, "count_routes",
+                                step->groups.peers[TRAINING_GROUP_EXPERT]);
 }
 
 /* Bytes to each process of the experts, or from it: sums over its or one's own experts. */
@@ -219,6 +229,16 @@ is_sorted_as_received(const struct training *step)
     return step->part.experts == 1;
 }
 
+/* As many bytes as scratch.bytes says. */
+static void
+send_rows(struct training *step, const char *name, const float *out, float *in)
+{
+    const int64_t *out_bytes = step->scratch.bytes, *in_bytes = out_bytes + step->shape.expert;
+    step->device->all_to_all_v(step->device->machine, step->groups.of[TRAINING_GROUP_EXPERT],
+                               out, out_bytes, in, in_bytes);
+    training_times_end_exchange(&step->times, name, step->groups.peers[TRAINING_GROUP_EXPERT]);
+}
+
 void
 training_dispatch(struct training *step, const struct training_layer_kept *layer, float *copies,
                   float *rows)
@@ -230,8 +250,7 @@ training_dispatch(struct training *step, const struct training_layer_kept *layer
     training_times_begin(&step->times);
     part_bytes(step, layer->sent, out_bytes);
     part_bytes(step, layer->received, in_bytes);
-    process_all_to_all_v(step->groups.expert, copies, out_bytes, received, in_bytes);
-    training_times_end_exchange(&step->times, "dispatch_tokens", step->groups.expert_peers);
+    send_rows(step, "dispatch_tokens", copies, received);
     if (is_sorted_as_received(step))
         return;
     take_rows(step, layer, layer->order, received, rows);
@@ -253,6 +272,5 @@ training_collect(struct training *step, const struct training_layer_kept *layer,
     }
     part_bytes(step, layer->received, out_bytes);
     part_bytes(step, layer->sent, in_bytes);
-    process_all_to_all_v(step->groups.expert, unsorted, out_bytes, copies, in_bytes);
-    training_times_end_exchange(&step->times, "combine_tokens", step->groups.expert_peers);
+    send_rows(step, "combine_tokens", unsorted, copies);
 }

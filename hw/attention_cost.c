@@ -40,6 +40,18 @@ attention_implementation(const struct device *device, const char *name)
     return NULL;
 }
 
+const struct device_attention *
+attention_runs_on(const struct device *device, const struct attention *attention)
+{
+    const struct device_attention *named =
+        attention_implementation(device, attention->implementation);
+    bool is_whole = attention->window == 0 && attention->q_len > 1 &&
+                    attention->head_dim >= named->head_dim_minimum;
+    return is_whole || named->otherwise == NULL
+               ? named
+               : attention_implementation(device, named->otherwise);
+}
+
 /* How the walks divide: workgroups, and pairs of a query and a key that a walk computes. */
 struct walks {
     double workgroups;
@@ -330,8 +342,7 @@ void
 attention_cost(const struct device *device, const struct kernel *kernel,
                struct kernel_cost *cost)
 {
-    const struct device_attention *how =
-        attention_implementation(device, kernel->attention.implementation);
+    const struct device_attention *how = attention_runs_on(device, &kernel->attention);
     assert(how != NULL && device->peak_flop_per_s[kernel->dtype] > 0);
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
     struct walks walks;

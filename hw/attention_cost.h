@@ -8,6 +8,11 @@
 const struct device_attention *attention_implementation(const struct device *device,
                                                         const char *name);
 
+/* The one that runs it: the implementation it names, or the other one that this leaves it to. The
+ * device must know it. */
+const struct device_attention *attention_runs_on(const struct device *device,
+                                                 const struct attention *attention);
+
 /* The device must have a peak rate for the dtype and know the implementation. */
 void attention_cost(const struct device *device, const struct kernel *kernel,
                     struct kernel_cost *cost);

@@ -284,6 +284,30 @@ START_TEST(implementations_are_found_by_name)
 }
 END_TEST
 
+/* The second has kernels for heads of 20 and more, whole sequences, no window: twice as fast. */
+START_TEST(what_has_no_kernel_another_runs)
+{
+    struct device device = plain_device();
+    device.attention[1] = device.attention[0];
+    device.attention[1].name = "fast";
+    device.attention[1].otherwise = "plain";
+    device.attention[1].head_dim_minimum = 20;
+    device.attention_count = 2;
+    struct kernel kernel = attention(1, DIRECTION_FORWARD, true);
+    kernel.attention.implementation = "fast";
+    ck_assert_ptr_eq(attention_runs_on(&device, &kernel.attention), &device.attention[1]);
+    struct attention others[] = {kernel.attention, kernel.attention, kernel.attention};
+    others[0].window = 100;
+    others[1].q_len = 1;
+    others[2].head_dim = 19;
+    for (int i = 0; i < 3; i++)
+        ck_assert_ptr_eq(attention_runs_on(&device, &others[i]), &device.attention[0]);
+    kernel.attention.implementation = "plain";
+    kernel.attention.window = 100;
+    ck_assert_ptr_eq(attention_runs_on(&device, &kernel.attention), &device.attention[0]);
+}
+END_TEST
+
 Suite *
 attention_cost_suite(void)
 {
@@ -309,6 +333,7 @@ attention_cost_suite(void)
     tcase_add_test(tests, more_of_anything_takes_no_less);
     tcase_add_test(tests, units_without_a_walk_are_free);
     tcase_add_test(tests, implementations_are_found_by_name);
+    tcase_add_test(tests, what_has_no_kernel_another_runs);
     suite_add_tcase(suite, tests);
     return suite;
 }

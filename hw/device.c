@@ -1,6 +1,8 @@
 /* Reads a device file: tables of keys, each number with its source, section by section. */
 #include "hw/device.h"
 
+#include <string.h>
+
 #include "hw/calibration_record.h"
 #include "hw/device_reading.h"
 
@@ -68,6 +70,16 @@ static const struct json_field attention_fields[] = {
      .offset = offsetof(struct attention_reading, attention.name)},
     FIELD_COUNT("head_granule", attention_reading, attention.head_granule, 1024),
     FIELD_COUNT("split_maximum", attention_reading, attention.split_maximum, 1024),
+    {.key = "otherwise",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct attention_reading, attention.otherwise),
+     .flags = JSON_OPTIONAL},
+    {.key = "head_dim_minimum",
+     .type = JSON_FIELD_INTEGER,
+     .offset = offsetof(struct attention_reading, attention.head_dim_minimum),
+     .flags = JSON_SOURCED | JSON_OPTIONAL,
+     .minimum = 1,
+     .maximum = 1024},
     FIELD_VALUE("forward", attention_reading, passes[DIRECTION_FORWARD]),
     FIELD_VALUE("backward", attention_reading, passes[DIRECTION_BACKWARD]),
 };
@@ -123,6 +135,27 @@ read_implementation(const struct json *object, struct device_attention *attentio
     return is_right;
 }
 
+/* One that runs everything itself must be there to run the rest. */
+static bool
+check_otherwise(const struct json *list, const struct device *device, struct error_list *errors)
+{
+    bool is_right = true;
+    for (int64_t i = 0; i < device->attention_count; i++) {
+        const char *name = device->attention[i].otherwise;
+        bool is_there = name == NULL;
+        for (int64_t j = 0; j < device->attention_count && !is_there; j++)
+            is_there = device->attention[j].name && device->attention[j].otherwise == NULL &&
+                       strcmp(device->attention[j].name, name) == 0;
+        if (!is_there)
+            is_right =
+                json_fail(json_member(json_element(list, (size_t)i), "otherwise"), errors,
+                          "\"%.60s\" is no implementation of this list that runs "
+                          "everything itself",
+                          name);
+    }
+    return is_right;
+}
+
 static bool
 read_attention(const struct json *list, struct device *device, struct error_list *errors)
 {
@@ -134,7 +167,7 @@ read_attention(const struct json *list, struct device *device, struct error_list
     for (size_t i = 0; i < count; i++)
         is_right &= read_implementation(json_element(list, i), &device->attention[i], errors);
     device->attention_count = (int64_t)count;
-    return is_right;
+    return check_otherwise(list, device, errors) && is_right;
 }
 
 /* Keys of the section: a kind, and what its backward pass is called where it has one of its own. */

@@ -126,6 +126,10 @@ struct device_attention {
     const char *name;      /* "flash2" */
     int64_t head_granule;  /* heads are padded to a multiple of it */
     int64_t split_maximum; /* parts of a walk while units are idle; one query tile may always */
+    /* Its kernels are of whole sequences without a window, of heads at least so wide; what else
+     * there is, another of the device's runs, by name. NULL: it runs everything. */
+    const char *otherwise;
+    int64_t head_dim_minimum;
     struct device_attention_pass passes[2]; /* by enum direction */
 };
 

@@ -250,8 +250,7 @@ coefficient_group_of(const struct device *device, const struct kernel *kernel)
             group.direction = kernel->direction;
         return group;
     }
-    const struct device_attention *how =
-        attention_implementation(device, kernel->attention.implementation);
+    const struct device_attention *how = attention_runs_on(device, &kernel->attention);
     return (struct coefficient_group){KERNEL_ATTENTION, how - device->attention,
                                       kernel->direction};
 }

@@ -116,6 +116,9 @@ START_TEST(sections_of_another_kind_are_refused)
     check_refused("gemm.tiles.value", "[[128, 128]]", "tiles", "tile");
     check_refused("gemm.tiles.value", "[[128, 128, 0]]", "tiles", "side");
     check_refused("attention", "{}", "$.attention", "implementations");
+    check_refused("attention.0.otherwise", "\"aiter_a16\"", "$.attention[0].otherwise",
+                  "runs everything itself");
+    check_refused("attention.0.head_dim_minimum", "0", "head_dim_minimum", "0");
     check_refused("gemm.result_scaled_fp8.value", "\"bf16\"", "$.gemm.result_scaled_fp8.value",
                   "dtype of a byte");
     check_refused("gemm.result_scaled_fp8", "\"int8\"", "$.gemm.result_scaled_fp8", "object");

@@ -152,6 +152,22 @@ START_TEST(attention_is_planned_forward_for_heads_that_fit)
 }
 END_TEST
 
+/* Of 27,741,184 elements the last 2^20 are read: 2 bytes each. A share of 2^20 / 27,741,184 of
+ * the bytes would be 2.3e-10 bytes off, and no kernel that the CPU knows. */
+START_TEST(the_part_that_is_checked_has_whole_bytes)
+{
+    for (int64_t elements = 1 << 20; elements < 64 << 20; elements += 1024 * 997) {
+        struct kernel kernel = {.kind = KERNEL_ELEMENTWISE, .dtype = DTYPE_BF16};
+        kernel.elementwise = (struct elementwise){"swiglu", elements, 3 * (double)elements,
+                                                  2 * (double)elements, 1};
+        struct kernel part = gpu_stream_checked_part(&kernel);
+        ck_assert_int_eq(part.elementwise.elements, 1 << 20);
+        ck_assert_double_eq(part.elementwise.read_bytes, 3 << 20);
+        ck_assert_double_eq(part.elementwise.write_bytes, 2 << 20);
+    }
+}
+END_TEST
+
 START_TEST(products_have_no_plan_here)
 {
     struct kernel kernel = {.kind = KERNEL_GEMM, .dtype = DTYPE_BF16};
@@ -171,6 +187,7 @@ gpu_plan_suite(void)
     tcase_add_test(tcase, silu_mul_in_two_launches_goes_through_the_operand_between);
     tcase_add_test(tcase, convolutions_are_in_the_source);
     tcase_add_test(tcase, attention_is_planned_forward_for_heads_that_fit);
+    tcase_add_test(tcase, the_part_that_is_checked_has_whole_bytes);
     tcase_add_test(tcase, products_have_no_plan_here);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -19,7 +19,7 @@ struct stream_work {
 /* ---- The kernel in fp32 */
 
 /* Elements of which the check looks at the last, where a part can be judged alone. */
-static const double CHECKED_ELEMENTS = 4194304;
+static const double CHECKED_ELEMENTS = 1048576;
 
 static bool
 find_cpu(struct cpu_kernel *cpu, const struct kernel *kernel, struct error_list *errors)
@@ -40,18 +40,25 @@ rows_of(double width, int64_t rows)
     return (int64_t)fmin((double)rows, fmax(1, floor(CHECKED_ELEMENTS / width)));
 }
 
-/* The kernel of its last elements or rows; itself where results depend on all. */
-static struct kernel
-checked_part(const struct kernel *kernel)
+/* Of so many elements: bytes for each are whole or a half, so that nothing is rounded. */
+static void
+shorten(struct elementwise *elementwise, double count)
+{
+    double elements = (double)elementwise->elements;
+    elementwise->read_bytes = elementwise->read_bytes / elements * count;
+    elementwise->write_bytes = elementwise->write_bytes / elements * count;
+    elementwise->elements = (int64_t)count;
+}
+
+struct kernel
+gpu_stream_checked_part(const struct kernel *kernel)
 {
     struct kernel part = *kernel;
-    double share = fmin(1, CHECKED_ELEMENTS / (double)kernel->elementwise.elements);
     bool is_by_row = kernel->kind == KERNEL_SOFTMAX || (kernel->kind == KERNEL_RMS_NORM &&
                                                         kernel->direction == DIRECTION_FORWARD);
-    if (kernel->kind == KERNEL_ELEMENTWISE && share < 1) {
-        part.elementwise.elements = (int64_t)CHECKED_ELEMENTS;
-        part.elementwise.read_bytes *= share;
-        part.elementwise.write_bytes *= share;
+    if (kernel->kind == KERNEL_ELEMENTWISE) {
+        shorten(&part.elementwise,
+                fmin(CHECKED_ELEMENTS, (double)kernel->elementwise.elements));
     } else if (is_by_row) {
         part.rows_by_width.rows =
             rows_of((double)kernel->rows_by_width.width, kernel->rows_by_width.rows);
@@ -240,7 +247,7 @@ static bool
 check(struct stream_work *work, double *error_fraction, struct arena *arena,
       struct error_list *errors)
 {
-    struct kernel part_kernel = checked_part(&work->kernel);
+    struct kernel part_kernel = gpu_stream_checked_part(&work->kernel);
     struct cpu_kernel part;
     union cpu_array before[CPU_OPERANDS_MAX], after[CPU_OPERANDS_MAX];
     struct cpu_error error = {0};

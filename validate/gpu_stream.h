@@ -27,6 +27,10 @@ struct gpu_stream_plan {
 bool gpu_stream_plan(const struct kernel *kernel, int operand_count,
                      struct gpu_stream_plan *plan);
 
+/* The kernel of its last elements or rows, which is what the check looks at; itself where results
+ * depend on all. */
+struct kernel gpu_stream_checked_part(const struct kernel *kernel);
+
 /* Checked against the CPU's calculation in fp64 (of large arrays, their last part), then timed.
  * False after adding why not; everything on the device is given back. */
 bool gpu_stream_measure(struct gpu *gpu, const struct kernel *kernel,

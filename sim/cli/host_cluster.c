@@ -43,6 +43,8 @@ measure_ranks(const struct host_question *host, const struct kind_of_host *kind,
     struct measure_child child = host_child(host, arena);
     int count = host_list_write_collectives(&collectives, &list);
     child.seconds = LINE_S;
+    child.log_path =
+        arena_format(arena, "%s.collectives.log", host_stem(host->output_path, arena));
     if (!is_of_gpus(host)) {
         if (!host_topology_find(&topology, arena, errors))
             return false;

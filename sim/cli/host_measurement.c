@@ -38,6 +38,7 @@ struct measure_child
 host_child(const struct host_question *question, struct arena *arena)
 {
     return (struct measure_child){
+        .command = "calibrate",
         .program = question->measure_program,
         .backend = question->backend,
         .library_path = question->library_path,
@@ -130,9 +131,9 @@ nearest_device(const char *backend, const char *name)
     return strcmp(backend, "hip") == 0 ? known[0].path : known[2].path;
 }
 
-/* What operands and the check of a kernel take beside its repeats: 336 kernels took an H200 210 s
- * with 60 s for repeats. */
-static const double GPU_CHECK_S = 0.45;
+/* What a kernel's operands and check take on an H200, and the share of its time that replays of its
+ * graph take, eleven of a fortieth each (validate/measure_main.c). */
+static const double GPU_CHECK_S = 0.13, GPU_REPLAYS_SHARE = 11.0 / 40;
 
 static const struct json *
 take_gpu(const struct host_question *question, struct text *measured, struct error_list *errors)
@@ -150,7 +151,7 @@ take_gpu(const struct host_question *question, struct text *measured, struct err
     int count = host_list_write_gpu(&list);
     child.seconds = question->budget_s / count;
     fprintf(stderr, "stepcast calibrate: %d kernels on %s, from %s on, about %.0f s\n", count,
-            name, path, question->budget_s + count * GPU_CHECK_S);
+            name, path, question->budget_s * GPU_REPLAYS_SHARE + count * GPU_CHECK_S);
     const struct json *device = read_device(path, &text, arena, errors);
     return device && measure_child_run(&child, &list, measured, errors) ? device : NULL;
 }

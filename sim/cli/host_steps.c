@@ -214,6 +214,7 @@ measure_ranks(struct taking *taking, int64_t ranks, struct text *measured)
 {
     struct text list = text_new(taking->arena), answers = text_new(taking->arena);
     struct measure_child child = {
+        .command = "validate",
         .program = taking->question->measure_program,
         .seconds = taking->question->budget_s,
         .ranks = ranks > 1 && !is_on_gpu(taking->question) ? (int)ranks : 0,

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "sim/cli/progress.h"
 
 enum { PATH_BYTES = 4096, OUTPUT_BYTES_MAX = 64 * 1024 * 1024 };
 enum { WORDS_MAX = 16 };
@@ -85,19 +88,48 @@ check_status(int status, const char *program, const char *words, struct error_li
     return error_add(errors, kind, program, "ended with code %d", WEXITSTATUS(status));
 }
 
-static bool
-run_words(char *const *words, const struct files *files, struct arena *arena,
-          struct error_list *errors)
+static size_t
+lines_of(const char *path)
 {
-    int status = 0;
+    size_t lines = 0;
+    FILE *file = fopen(path, "r");
+    for (int byte; file && (byte = getc(file)) != EOF;)
+        lines += byte == '\n';
+    if (file)
+        (void)fclose(file);
+    return lines;
+}
+
+/* Until the child ends; answers are counted on the way where somebody looks. */
+static bool
+wait_for(pid_t child, const char *answers, struct progress *progress, int *status)
+{
+    const struct timespec pause = {.tv_nsec = 250000000};
+    for (;;) {
+        pid_t ended = waitpid(child, status, progress->is_wanted ? WNOHANG : 0);
+        if (ended == child || (ended < 0 && errno != EINTR))
+            break;
+        if (ended == 0) {
+            progress_show(progress, lines_of(answers), 0);
+            (void)nanosleep(&pause, NULL);
+        }
+    }
+    progress_hide(progress);
+    return WIFEXITED(*status) || WIFSIGNALED(*status);
+}
+
+static bool
+run_words(char *const *words, const struct files *files, struct progress *progress,
+          struct arena *arena, struct error_list *errors)
+{
+    int status = -1; /* neither of an exit nor of a signal */
     pid_t child = fork();
     if (child < 0)
         return error_add(errors, ERROR_IO, words[0], "%s", strerror(errno));
     if (child == 0)
         become(words, files);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return error_add(errors, ERROR_IO, words[0], "%s", strerror(errno));
+    if (!wait_for(child, files->answers, progress, &status))
+        return error_add(errors, ERROR_IO, words[0], "%s", strerror(errno));
     return check_status(status, words[0], last_words(files->log, arena), errors);
 }
 
@@ -112,6 +144,18 @@ add_option(char **words, const char *option, const char *value, struct arena *ar
         return;
     words[count] = arena_format(arena, "%s", option);
     words[count + 1] = arena_format(arena, "%s", value);
+}
+
+/* What is missing has been talked about in the log, which then stays. */
+static void
+keep_log(const struct measure_child *child, const struct files *files)
+{
+    size_t wanted = lines_of(files->list), found = lines_of(files->answers);
+    if (found >= wanted)
+        (void)unlink(files->log);
+    else
+        fprintf(stderr, "stepcast %s: %zu of %zu lines were not measured, %s says why\n",
+                child->command, wanted - found, wanted, files->log);
 }
 
 bool
@@ -135,12 +179,14 @@ measure_child_run(const struct measure_child *child, const struct text *list,
     add_option(words, "--ranks",
                child->ranks > 0 ? arena_format(arena, "%d", child->ranks) : "", arena);
     add_option(words, "--list", child->ranks > 0 ? files.list : "-", arena);
-    bool is_right = text_write_file(list, files.list, errors) &&
-                    run_words(words, &files, arena, errors) &&
-                    text_read_file(measured, files.answers, OUTPUT_BYTES_MAX, errors);
+    bool is_right = text_write_file(list, files.list, errors);
+    struct progress progress =
+        progress_begin(child->command, "lines", is_right ? lines_of(files.list) : 0, true);
+    is_right = is_right && run_words(words, &files, &progress, arena, errors) &&
+               text_read_file(measured, files.answers, OUTPUT_BYTES_MAX, errors);
+    if (is_right)
+        keep_log(child, &files);
     (void)unlink(files.list);
     (void)unlink(files.answers);
-    if (is_right)
-        (void)unlink(files.log);
     return is_right;
 }

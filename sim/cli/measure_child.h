@@ -7,13 +7,14 @@
 #include "sim/base/text.h"
 
 struct measure_child {
+    const char *command; /* that asks for it, for the line that says how far it is */
     const char *program; /* its path; "": the measure that lies beside this program */
     double seconds;      /* for the repeats of one kernel */
     int repeats;         /* of one kernel at most; 0: the program knows */
     double cold_bytes;   /* through which operands rotate; 0: the program knows */
     int ranks;           /* processes that measure together, by mpirun; 0: one alone */
     const char *backend, *library_path; /* "" as the program has it */
-    const char *log_path;               /* where its talk goes; gone again when all went well */
+    const char *log_path; /* where its talk goes; gone again when every line was measured */
 };
 
 /* The list's lines come back with times, those that it could not measure are left out. False after

@@ -205,7 +205,9 @@ compile(struct gpu *gpu, void *program, enum dtype dtype, struct arena *arena,
     char *code = arena_alloc(arena, size_bytes, 1);
     if ((status = api->program_code(program, code)) != 0)
         return compile_failed(gpu, program, status, arena, errors);
-    return gpu_ok(gpu, api->module_load(&gpu->modules[dtype], code), "loading kernels", errors);
+    /* An older driver than the compiler's refuses its code: versions say so. */
+    return gpu_ok(gpu, api->module_load(&gpu->modules[dtype], code),
+                  arena_format(arena, "loading kernels (%s)", gpu->library), errors);
 }
 
 static bool

@@ -336,14 +336,14 @@ open_in(const char *folder, size_t length, const char *file)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Looks through "DIR:DIR", in each for any of the library's files. */
+/* Looks through "DIR:DIR", in each for any of the library's files; says which one it was. */
 static void *
-open_along(const char *path, const struct gpu_library_files *library)
+open_along(const char *path, const struct gpu_library_files *library, const char **file)
 {
     while (path != NULL && *path != '\0') {
         size_t length = strcspn(path, ":");
         for (int i = 0; i < FILES_MAX && library->files[i] != NULL; i++) {
-            void *handle = open_in(path, length, library->files[i]);
+            void *handle = open_in(path, length, *file = library->files[i]);
             if (handle != NULL)
                 return handle;
         }
@@ -353,13 +353,13 @@ open_along(const char *path, const struct gpu_library_files *library)
 }
 
 static void *
-open_library(const struct gpu_libraries *libraries, enum gpu_library which)
+open_library(const struct gpu_libraries *libraries, enum gpu_library which, const char **file)
 {
     const struct gpu_library_files *library = &files[libraries->vendor][which];
-    void *handle = open_along(libraries->path, library);
+    void *handle = open_along(libraries->path, library, file);
     for (int i = 0; handle == NULL && i < FILES_MAX && library->files[i] != NULL; i++)
-        handle = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
-    return handle != NULL ? handle : open_along(usual_paths[libraries->vendor], library);
+        handle = dlopen(*file = library->files[i], RTLD_NOW | RTLD_LOCAL);
+    return handle != NULL ? handle : open_along(usual_paths[libraries->vendor], library, file);
 }
 
 /* Fills in the functions; the name of the first that is missing, else NULL. */
@@ -386,15 +386,16 @@ gpu_library_open(struct gpu_libraries *libraries, enum gpu_library library,
     const struct gpu_library_files *wanted = &files[libraries->vendor][library];
     if (libraries->handles[library] != NULL)
         return true;
-    void *handle = open_library(libraries, library);
+    const char *file = NULL;
+    void *handle = open_library(libraries, library, &file);
     if (handle == NULL)
         return error_add(errors, ERROR_IO, "", "%s: cannot open %s, see --library-path",
                          wanted->name, wanted->files[0]);
     const char *missing = bind(libraries, library, handle);
     if (missing != NULL) {
         (void)dlclose(handle);
-        return error_add(errors, ERROR_IO, "", "%s (%s): it has no function %s", wanted->name,
-                         wanted->files[0], missing);
+        return error_add(errors, ERROR_IO, "", "%s (%s): it has no function %s: too old?",
+                         wanted->name, file, missing);
     }
     libraries->handles[library] = handle;
     return true;

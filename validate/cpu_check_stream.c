@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "validate/cpu_bf16.h"
 #include "validate/cpu_run.h"
 
 void
@@ -37,6 +38,20 @@ checked_entry(int64_t i, int64_t entries)
     return (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15 % (uint64_t)entries);
 }
 
+static double
+gemm_entry_bf16(const struct gemm *gemm, const uint16_t *a, const uint16_t *b, int64_t row,
+                int64_t column)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < gemm->k; i++) {
+        uint16_t left = a[gemm->layout == GEMM_TN ? i * gemm->m + row : row * gemm->k + i];
+        uint16_t right =
+            b[gemm->layout == GEMM_NT ? column * gemm->k + i : i * gemm->n + column];
+        sum += (double)cpu_bf16_widen(left) * (double)cpu_bf16_widen(right);
+    }
+    return sum;
+}
+
 void
 cpu_check_gemm(const struct kernel *kernel, const union cpu_array *before,
                const union cpu_array *after, struct cpu_error *error)
@@ -46,9 +61,12 @@ cpu_check_gemm(const struct kernel *kernel, const union cpu_array *before,
     for (int64_t i = 0; i < entries && i < GEMM_ENTRIES_CHECKED; i++) {
         int64_t at = checked_entry(i, entries);
         int64_t matrix = at / plane, row = at % plane / gemm->n, column = at % gemm->n;
-        const float *a = before[0].reals + matrix * gemm->m * gemm->k;
-        const float *b = before[1].reals + matrix * gemm->n * gemm->k;
-        cpu_error_add(error, (double)after[2].reals[at], gemm_entry(gemm, a, b, row, column));
+        int64_t a = matrix * gemm->m * gemm->k, b = matrix * gemm->n * gemm->k;
+        double reference =
+            kernel->dtype == DTYPE_BF16
+                ? gemm_entry_bf16(gemm, before[0].halves + a, before[1].halves + b, row, column)
+                : gemm_entry(gemm, before[0].reals + a, before[1].reals + b, row, column);
+        cpu_error_add(error, (double)after[2].reals[at], reference);
     }
 }
 

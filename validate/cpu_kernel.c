@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "validate/cpu_bf16.h"
 #include "validate/cpu_check.h"
 #include "validate/cpu_run.h"
 
@@ -27,14 +28,17 @@ add_index(struct cpu_kernel *cpu, double count, int64_t index_end)
 static bool
 find_gemm(struct cpu_kernel *cpu, struct error_list *errors)
 {
-    (void)errors;
     const struct gemm *gemm = &cpu->kernel.gemm;
     double m = (double)gemm->m, n = (double)gemm->n, k = (double)gemm->k,
            batch = (double)gemm->batch;
-    add_operand(cpu, batch * m * k, CPU_FILL_SIGNED);
-    add_operand(cpu, batch * k * n, CPU_FILL_SIGNED);
+    bool is_bf16 = cpu->kernel.dtype == DTYPE_BF16;
+    enum cpu_fill fill = is_bf16 ? CPU_FILL_BF16 : CPU_FILL_SIGNED;
+    if (is_bf16 && !cpu_bf16_is_there(errors))
+        return false;
+    add_operand(cpu, is_bf16 ? ceil(batch * m * k / 2) : batch * m * k, fill);
+    add_operand(cpu, is_bf16 ? ceil(batch * k * n / 2) : batch * k * n, fill);
     add_operand(cpu, batch * m * n, CPU_FILL_ZERO);
-    cpu->run = cpu_run_gemm;
+    cpu->run = is_bf16 ? cpu_run_gemm_bf16 : cpu_run_gemm;
     cpu->check = cpu_check_gemm;
     return true;
 }
@@ -346,9 +350,10 @@ cpu_kernel_find(struct cpu_kernel *cpu, const struct kernel *kernel, struct erro
 {
     *cpu = (struct cpu_kernel){.kernel = *kernel};
     assert(finders[kernel->kind] != NULL && "every kind has code");
-    if (kernel->kind != KERNEL_COPY && kernel->dtype != DTYPE_FP32)
-        return error_add(errors, ERROR_INPUT, "", "the CPU runs fp32, not %s",
-                         dtype_name(kernel->dtype));
+    bool may_be_bf16 = kernel->kind == KERNEL_GEMM && kernel->dtype == DTYPE_BF16;
+    if (kernel->kind != KERNEL_COPY && kernel->dtype != DTYPE_FP32 && !may_be_bf16)
+        return error_add(errors, ERROR_INPUT, "", "the CPU's %s runs fp32, not %s",
+                         kernel_kind_name(kernel->kind), dtype_name(kernel->dtype));
     return finders[kernel->kind](cpu, errors);
 }
 

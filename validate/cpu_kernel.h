@@ -1,4 +1,5 @@
-/* Kernels of the vocabulary as the CPU really executes them in fp32: operands, code, check. */
+/* Kernels of the vocabulary as the CPU really executes them, in fp32, products in bf16 as well
+ * where it has that: operands, code, check. */
 #ifndef VALIDATE_CPU_KERNEL_H
 #define VALIDATE_CPU_KERNEL_H
 
@@ -15,6 +16,7 @@ enum cpu_fill {
     CPU_FILL_ZERO,        /* a result */
     CPU_FILL_SIGNED,      /* reals, uniform from -1 to 1 */
     CPU_FILL_POSITIVE,    /* reals, uniform from 0 to 1 */
+    CPU_FILL_BF16,        /* two to an element, from -1 to 1 in bf16 */
     CPU_FILL_PERMUTATION, /* the indices 0 to count - 1 in random order */
     CPU_FILL_INDEX,       /* random indices below index_end */
     CPU_FILL_ROOM,        /* no operand: where the check calculates; not there when timed */
@@ -31,6 +33,7 @@ struct cpu_operand {
 union cpu_array {
     float *reals;
     int32_t *indices;
+    uint16_t *halves; /* bf16 */
 };
 
 /* Sum of squares of result - reference and of reference, over what was checked. */

@@ -14,6 +14,7 @@
 
 #include "sim/base/text.h"
 #include "sim/base/units.h"
+#include "validate/cpu_bf16.h"
 #include "validate/cpu_kernel.h"
 #include "validate/cpu_threads.h"
 
@@ -124,6 +125,13 @@ fill_reals(float *reals, int64_t count, enum cpu_fill fill, uint64_t *state)
     }
 }
 
+static void
+fill_halves(uint16_t *halves, int64_t count, uint64_t *state)
+{
+    for (int64_t i = 0; i < count; i++)
+        halves[i] = cpu_bf16_round(unit_real(next_random(state)) * 2 - 1);
+}
+
 /* Fisher and Yates's shuffle, Durstenfeld's form (CACM 1964, algorithm 235). */
 static void
 fill_permutation(int32_t *indices, int64_t count, uint64_t *state)
@@ -149,6 +157,9 @@ fill_operand(const struct cpu_operand *operand, union cpu_array array, uint64_t 
     case CPU_FILL_SIGNED:
     case CPU_FILL_POSITIVE:
         fill_reals(array.reals, count, operand->fill, state);
+        break;
+    case CPU_FILL_BF16:
+        fill_halves(array.halves, 2 * count, state);
         break;
     case CPU_FILL_PERMUTATION:
         fill_permutation(array.indices, count, state);

@@ -5,11 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sim/cli/progress.h"
@@ -104,14 +104,14 @@ lines_of(const char *path)
 static bool
 wait_for(pid_t child, const char *answers, struct progress *progress, int *status)
 {
-    const struct timespec pause = {.tv_nsec = 250000000};
+    const int pause_ms = 250;
     for (;;) {
         pid_t ended = waitpid(child, status, progress->is_wanted ? WNOHANG : 0);
         if (ended == child || (ended < 0 && errno != EINTR))
             break;
         if (ended == 0) {
             progress_show(progress, lines_of(answers), 0);
-            (void)nanosleep(&pause, NULL);
+            (void)poll(NULL, 0, pause_ms);
         }
     }
     progress_hide(progress);

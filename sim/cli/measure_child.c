@@ -104,14 +104,14 @@ lines_of(const char *path)
 static bool
 wait_for(pid_t child, const char *answers, struct progress *progress, int *status)
 {
-    const int pause_ms = 250;
+    const double pause_s = 0.25;
     for (;;) {
         pid_t ended = waitpid(child, status, progress->is_wanted ? WNOHANG : 0);
         if (ended == child || (ended < 0 && errno != EINTR))
             break;
         if (ended == 0) {
             progress_show(progress, lines_of(answers), 0);
-            (void)poll(NULL, 0, pause_ms);
+            (void)poll(NULL, 0, (int)(pause_s * 1000));
         }
     }
     progress_hide(progress);

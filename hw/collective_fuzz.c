@@ -32,6 +32,7 @@ static const struct cluster CLUSTER = {
                .protocol_count = 1,
                .oversubscription_ratio = 1,
                .tree_efficiency = 1,
+               .part_efficiency = 1,
                .tunings = {{.efficiency = 1},
                            {.efficiency = 1},
                            {.efficiency = 1},

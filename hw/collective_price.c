@@ -16,6 +16,19 @@ chain_s(double nodes, double step_s, double transfer_s)
     return (nodes - 2 + chunks) * (step_s + transfer_s / chunks);
 }
 
+/* Of a NIC: what the channels of rings and trees through these ranks reach. Sends have channels of
+ * their own, by pairs. */
+static double
+nic_part(const struct cluster *cluster, enum collective_kind kind,
+         const struct rank_placement *placement)
+{
+    bool is_by_pairs = kind == COLLECTIVE_SEND_RECV || kind == COLLECTIVE_ALL_TO_ALL ||
+                       kind == COLLECTIVE_ALL_TO_ALL_V;
+    bool is_part = placement->nodes > 1 && placement->gpus < cluster->gpus_per_node &&
+                   placement->ranks >= cluster->fabric.part_ranks_minimum;
+    return is_part && !is_by_pairs ? cluster->fabric.part_efficiency : 1;
+}
+
 struct pricing
 collective_pricing(const struct cluster *cluster, enum collective_kind kind,
                    const struct rank_placement *placement)
@@ -38,6 +51,7 @@ collective_pricing(const struct cluster *cluster, enum collective_kind kind,
         .is_whole_node = placement->ranks == cluster->gpus_per_node && placement->nodes == 1,
         .link_rate = fabric_link_rate(fabric, fmax(1, shape.links)) * efficiency,
         .nic_rate = fabric_nic_rate(fabric) * efficiency,
+        .nic_part = nic_part(cluster, kind, placement),
         .node_links = fabric_links(fabric, cluster->gpus_per_node),
     };
     struct rank_placement senders = *placement;
@@ -77,7 +91,7 @@ price_schedule(const struct pricing *pricing, const struct collective_schedule *
         .protocol = protocol,
     };
     if (schedule->nic_bytes > 0)
-        price.nic_s = schedule->nic_bytes / (pricing->nic_rate * part);
+        price.nic_s = schedule->nic_bytes / (pricing->nic_rate * pricing->nic_part * part);
     if (pricing->crosses_leaves)
         price.nic_s = fmax(price.nic_s, uplink_s(pricing->fabric, &pricing->uplinks,
                                                  schedule->uplinks, price.nic_s));
@@ -129,7 +143,8 @@ bound_name(const struct pricing *pricing, const struct collective_choice *choice
         return "latency";
     if (choice->nic_s <= choice->link_s)
         return pricing->fabric->node_topology == NODE_MESH ? "xgmi" : "nvlink";
-    double nic_rate = pricing->nic_rate * choice->protocol->bandwidth_fraction *
+    double nic_rate = pricing->nic_rate * pricing->nic_part *
+                      choice->protocol->bandwidth_fraction *
                       (1 - choice->schedule.loss_fraction);
     bool is_nic = choice->schedule.chain_nodes > 0 ||
                   choice->nic_s <= choice->schedule.nic_bytes / nic_rate * (1 + 1e-12);

@@ -17,6 +17,7 @@ struct pricing {
     double own_bytes;           /* that stay with each rank but pass through it all the same */
     double link_rate;           /* bytes per second */
     double nic_rate;            /* bytes per second */
+    double nic_part;            /* of it, that the group's channels reach */
     double node_links;          /* of one GPU in the whole node */
 };
 

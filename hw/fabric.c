@@ -50,6 +50,10 @@ static const struct json_field NETWORK_FIELDS[] = {
      JSON_OPTIONAL | JSON_SOURCED, 0.01, 1e6, NULL},
     {"sprays_packets", JSON_FIELD_BOOL, offsetof(struct fabric, is_sprayed), JSON_OPTIONAL, 0,
      0, NULL},
+    {"part_efficiency", JSON_FIELD_REAL, offsetof(struct fabric, part_efficiency),
+     JSON_OPTIONAL | JSON_SOURCED, 0.01, 1, NULL},
+    {"part_ranks_minimum", JSON_FIELD_INTEGER, offsetof(struct fabric, part_ranks_minimum),
+     JSON_OPTIONAL | JSON_SOURCED, 2, 1e9, NULL},
     {"tree_efficiency", JSON_FIELD_REAL, offsetof(struct fabric, tree_efficiency),
      JSON_OPTIONAL | JSON_SOURCED, 0.01, 1, NULL},
     {"nic_bytes_per_s", JSON_FIELD_REAL, offsetof(struct fabric, nic_bytes_per_s), JSON_SOURCED,
@@ -303,6 +307,7 @@ fabric_read(const struct json *object, struct fabric *fabric, struct error_list 
     *fabric = (struct fabric){.oversubscription_ratio = 1,
                               .is_sprayed = true,
                               .tree_efficiency = 1,
+                              .part_efficiency = 1,
                               .collective_weight = 1};
     int faults_before = errors->count;
 

@@ -72,7 +72,11 @@ struct fabric {
     bool works_by_levels;     /* the library has phases in the nodes and between them */
     bool broadcasts_by_tree;  /* the library knows it (NCCL and RCCL: rings alone) */
     double tree_efficiency;   /* of trees through nodes, beside rings */
-    double nic_bytes_per_s;   /* one NIC's line rate, each way */
+    /* Of a NIC, by rings and trees through some of the GPUs of each node beside those through all
+     * of them, in groups of so many ranks at least: the library gives them fewer channels a NIC. */
+    double part_efficiency;
+    int64_t part_ranks_minimum;
+    double nic_bytes_per_s; /* one NIC's line rate, each way */
     double packet_payload_bytes;
     double packet_header_bytes; /* everything on the wire that is not payload */
     double nic_efficiency;      /* measured, beside the headers */
@@ -93,7 +97,8 @@ struct fabric {
     double hbm_fraction;             /* of the HBM bandwidth, all links of the GPU busy */
     /* Of the compute units, what a collective's channels hold; 0: not said, and the shares
      * above are that. Else they are what it uses of the compute that kernels and collectives
-     * share. */
+     * share. Channels that hold c of it however slow they are, and take k times as long beside
+     * a kernel that fills the device, use k c and have a weight of 1 / (k (1 - c)). */
     double channel_fraction;
     double collective_weight; /* its part of what is short, beside 1 of a kernel */
     /* Where a GPU places all the work of one kernel before the next one's: how long a

@@ -100,25 +100,47 @@ START_TEST(a_collective_waits_for_its_place_beside_a_kernel)
 }
 END_TEST
 
-/* 256 tiles on 132 units are two rounds; beside channels on an eighth of them three. A collective
- * that uses 0.36 then leaves the kernel 0.64 of 0.96: 1.5 times as long, or, with 1.3 times its
- * part of what is short, 0.96 + 1.3 * 0.36. */
-START_TEST(two_rounds_of_tiles_become_three_beside_a_collective)
+static struct overlap_pair
+pair_of_products(int64_t products, int64_t collectives)
 {
-    struct overlap_pair pair = pair_of(1, 10);
+    struct overlap_pair pair = pair_of(products, collectives);
     pair.kernel = (struct kernel){
         .kind = KERNEL_GEMM, .dtype = DTYPE_BF16, .gemm = {4096, 2048, 2048, 1, GEMM_NT}};
     cluster->fabric.hbm_fraction = 0;
-    cluster->fabric.node_compute_fraction = 0.36;
+    return pair;
+}
+
+/* 256 tiles on 132 units are two rounds; beside channels on an eighth of them three, so 1.5 times
+ * as long, whatever a collective uses and weighs: 0.85 of the compute beside 1.3 times 0.5 in a
+ * rate of 1 / 1.5, and 0.75 beside a collective that runs as if alone. */
+START_TEST(two_rounds_of_tiles_become_three_beside_a_collective)
+{
+    struct overlap_pair pair = pair_of_products(1, 10);
+    cluster->fabric.node_compute_fraction = 0.5;
     cluster->fabric.channel_fraction = 0.125;
     cluster->fabric.collective_weight = 1.3;
     struct kernel_cost cost;
     ck_assert(kernel_cost(cluster->device, &pair.kernel, &cost, &errors));
     ck_assert_int_eq(cost.tiles, 256);
     ck_assert_int_eq(cost.waves, 2);
-    CHECK_NEAR(times_of(&pair).kernels_s, 1e-3 * (0.96 + 1.3 * 0.36), 1e-6);
+    CHECK_NEAR(times_of(&pair).kernels_s, 1.5e-3, 1e-6);
     cluster->fabric.collective_weight = 100;
-    CHECK_NEAR(times_of(&pair).kernels_s, 1e-3 * 0.96 / 0.64, 1e-6);
+    CHECK_NEAR(times_of(&pair).kernels_s, 1.5e-3, 1e-6);
+}
+END_TEST
+
+/* Channels on a fifth of the units that hold them for twice the time: 2 x 0.2 and a weight of
+ * 1 / (2 x 0.8). Five products of 1 ms keep 0.8 of the units and take 6.25 ms; the collectives have
+ * half their rate till then, and the rest of their 10 ms alone. */
+START_TEST(channels_hold_their_units_however_slow_they_are)
+{
+    struct overlap_pair pair = pair_of_products(5, 10);
+    cluster->fabric.node_compute_fraction = 0.4;
+    cluster->fabric.channel_fraction = 0.2;
+    cluster->fabric.collective_weight = 0.625;
+    struct overlap_times times = times_of(&pair);
+    CHECK_NEAR(times.kernels_s, 6.25e-3, 1e-6);
+    CHECK_NEAR(times.collectives_s, 10e-3 + 6.25e-3 / 2, 1e-6);
 }
 END_TEST
 
@@ -147,6 +169,7 @@ overlap_suite(void)
     tcase_add_test(tests, both_slow_down_by_what_they_share);
     tcase_add_test(tests, a_collective_waits_for_its_place_beside_a_kernel);
     tcase_add_test(tests, two_rounds_of_tiles_become_three_beside_a_collective);
+    tcase_add_test(tests, channels_hold_their_units_however_slow_they_are);
     tcase_add_test(tests, a_pair_without_a_price_is_refused);
     suite_add_tcase(suite, tests);
     return suite;

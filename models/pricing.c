@@ -12,25 +12,35 @@ kernel_hold_s(const struct cluster *cluster, const struct kernel_cost *cost)
                                            : cluster->fabric.matrix_hold_ratio);
 }
 
-/* What a kernel uses of the compute that it shares with collectives. Beside channels that hold
- * a part c of the units, r rounds of tiles become ceil(r / (1 - c)): products of two rounds
- * take three. Rates are linear in usages, so the usage is chosen by which a collective that
- * uses s leaves the kernel just so much slower: (1 - s) times that ratio, at most all. Other
- * kernels lose c alone. */
+/* How much longer a kernel takes that has to leave channels a part c of the units: r rounds of
+ * tiles become ceil(r / (1 - c)), so that products of two rounds take three. Other kernels lose c
+ * alone. */
 static double
-kernel_compute_share(const struct cluster *cluster, const struct kernel_cost *cost)
+ratio_beside_channels(const struct cluster *cluster, const struct kernel_cost *cost)
 {
-    double channels = cluster->fabric.channel_fraction;
-    double left = 1 - cluster->fabric.node_compute_fraction;
-    if (channels <= 0)
-        return cost->compute_fraction;
+    double left = 1 - cluster->fabric.channel_fraction;
     if (cost->tiles == 0)
-        return cost->compute_fraction * left / (1 - channels);
+        return cost->compute_fraction / left;
     double rounds = (double)cost->tiles / (double)cluster->device->compute_units;
     double waves = (double)cost->waves;
     if (ceil(rounds) != waves) /* several tiles of a wave on a unit, or long ones split */
         rounds = waves;
-    return fmin(1, ceil(rounds / (1 - channels)) / waves * left);
+    return ceil(rounds / left) / waves;
+}
+
+/* What a kernel uses of the compute that it shares with collectives: rates are linear in usages,
+ * so that usage u by which it gets 1 / ratio of its rate beside a collective that uses s and whose
+ * share has a weight of w beside its own of 1: u / ratio + s min(1, w / ratio) = 1. At most all. */
+static double
+kernel_compute_share(const struct cluster *cluster, const struct kernel_cost *cost)
+{
+    const struct fabric *fabric = &cluster->fabric;
+    if (fabric->channel_fraction <= 0)
+        return cost->compute_fraction;
+    double used =
+        cluster->nodes > 1 ? fabric->network_compute_fraction : fabric->node_compute_fraction;
+    double ratio = ratio_beside_channels(cluster, cost);
+    return fmin(1, ratio - used * fmin(ratio, fabric->collective_weight));
 }
 
 const struct step_work *

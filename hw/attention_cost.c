@@ -8,7 +8,11 @@
  *             |##       backward: each column
  *             |###
  *             |####     # a tile that some query of it sees
- *              keys  */
+ *              keys
+ *
+ * An implementation without sums of the queries' gradients has two kernels backward: one like that
+ * for keys, whose workgroup walks over the queries of every head that shares them, and one for
+ * queries. */
 #include "hw/attention_cost.h"
 
 #include <assert.h>
@@ -59,6 +63,7 @@ struct walks {
     double tiles;     /* of queries by keys, all walks */
     double unit_most; /* workgroups that a unit holds */
     double parts;     /* of a walk that was split */
+    double products;  /* of a pair */
 };
 
 /* The two sides of one head's square of tiles, in elements: each walk owns a tile of `own` and
@@ -123,6 +128,16 @@ forward_sides(const struct attention *attention, const struct device_attention_p
                           .ahead = future_keys(attention)};
 }
 
+/* Of the kernel for queries alone: backward's two tiles the other way round. */
+static struct sides
+query_gradient_sides(const struct attention *attention,
+                     const struct device_attention_pass *pass)
+{
+    struct device_attention_pass turned = *pass;
+    turned.key_tile = pass->query_tile;
+    return forward_sides(attention, &turned, (double)pass->key_tile);
+}
+
 static struct sides
 backward_sides(const struct attention *attention, const struct device_attention_pass *pass)
 {
@@ -176,18 +191,58 @@ attention_walks(const struct sides *sides)
                           .parts = 1};
 }
 
-/* Seconds of one unit for one pair: the products' flop, and one exponential. */
+/* Elements that the walk of one own tile passes over: as attention_walks rounds them. */
+static double
+stretch(const struct sides *sides, double own_index)
+{
+    double own = sides->own_tile, tile = sides->walked_tile;
+    double grain = fmin(own, tile), excess = fmax(0, tile - own) / 2;
+    double place = own * own_index;
+    double begin = grain * floor((sides->shift - sides->behind) / grain) - excess + place;
+    double end = grain * ceil((sides->shift + sides->ahead) / grain) + own + excess + place;
+    return fmax(0, fmin(sides->walked, end) - fmax(0, begin));
+}
+
+/* The most that one unit gets where walks are given out by their number, tile by tile of one head
+ * after the other: walk i of the first round to unit i, of the second likewise, while the units
+ * have room; a walk begins with the work of begin_pairs. Walks that lie a number of units apart
+ * may be of like length, so that some unit gets long ones alone. */
+static double
+most_pairs_first(const struct sides *sides, const struct walks *walks, int64_t units,
+                 double begin_pairs)
+{
+    double most = 0;
+    for (int64_t unit = 0; unit < units && (double)unit < walks->workgroups; unit++) {
+        double pairs = 0;
+        for (int64_t held = 0; (double)held < walks->unit_most; held++) {
+            double walk = (double)(unit + held * units);
+            if (walk < walks->workgroups)
+                pairs +=
+                    begin_pairs + sides->rows * stretch(sides, fmod(walk, sides->own_tiles));
+        }
+        most = fmax(most, pairs);
+    }
+    return most;
+}
+
+/* Seconds of one unit for one pair: flop of so many products, and one exponential. */
 static double
 pair_s(const struct device *device, const struct device_attention *how,
-       const struct kernel *kernel)
+       const struct kernel *kernel, double products)
 {
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
-    double products = kernel->direction == DIRECTION_FORWARD ? 2 : 5;
     double granule = (double)how->head_granule;
     double width = granule * ceil((double)kernel->attention.head_dim / granule);
     double units = (double)device->compute_units;
     double rate = pass->rate_fraction * device->peak_flop_per_s[kernel->dtype];
     return units * (products * 2 * width / rate + 1 / pass->exponential_per_s);
+}
+
+/* Of a pair of a query and a key: scores and results; backward scores again, and four gradients. */
+static double
+products_of(const struct kernel *kernel)
+{
+    return kernel->direction == DIRECTION_FORWARD ? 2 : 5;
 }
 
 /* What the walks take, and what each unit computes of that on average. */
@@ -212,7 +267,8 @@ walks_computing(const struct device *device, const struct device_attention *how,
 {
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
     bool is_causal = kernel->attention.is_causal;
-    double units = (double)device->compute_units, one_pair_s = pair_s(device, how, kernel);
+    double units = (double)device->compute_units;
+    double one_pair_s = pair_s(device, how, kernel, walks->products);
     double begin_s = pass->walk_s + (is_causal ? pass->mask_s : 0);
     double mean_s = begin_s + walks->mean_pairs * one_pair_s;
     double longest_s = begin_s + walks->longest_pairs * one_pair_s;
@@ -235,6 +291,28 @@ unit_most(const struct kernel *kernel, const struct device_attention_pass *pass)
     return is_wide(&kernel->attention) ? ceil(most / 2) : most;
 }
 
+/* All walks of one kernel. Unequal ones that are given out by their number do not even out before
+ * more come than there is room for: the unit that got most at first decides. */
+static struct computing
+kernel_computing(const struct device *device, const struct device_attention *how,
+                 const struct kernel *kernel, const struct sides *sides, struct walks *walks)
+{
+    const struct device_attention_pass *pass = &how->passes[kernel->direction];
+    double units = (double)device->compute_units;
+    walks->unit_most = unit_most(kernel, pass);
+    struct computing evened = walks_computing(device, how, kernel, walks);
+    if (!how->is_placed_in_order || !kernel->attention.is_causal)
+        return evened;
+    double one_pair_s = pair_s(device, how, kernel, walks->products);
+    double begin_pairs = (pass->walk_s + pass->mask_s) / one_pair_s;
+    double held = fmin(walks->unit_most, ceil(walks->workgroups / units));
+    double first_s = slowness(kernel, pass, held) * one_pair_s *
+                     most_pairs_first(sides, walks, device->compute_units, begin_pairs);
+    bool is_more = walks->workgroups > units * walks->unit_most;
+    return (struct computing){is_more ? fmax(first_s, evened.seconds_s) : first_s,
+                              evened.busy_s};
+}
+
 /* Few queries leave units idle; their keys may then be split among them (Dao et al.,
  * "Flash-Decoding", 2023). False where there is nothing to split for. */
 static bool
@@ -245,6 +323,7 @@ split_walks(const struct device *device, const struct device_attention *how,
     const struct device_attention_pass *pass = &how->passes[DIRECTION_FORWARD];
     struct sides sides = forward_sides(attention, pass, SPLIT_QUERIES);
     *walks = attention_walks(&sides);
+    walks->products = products_of(kernel);
     walks->unit_most = unit_most(kernel, pass);
     double room = floor((double)device->compute_units * walks->unit_most / walks->workgroups);
     double keys = floor(walks->longest_pairs / (sides.rows * SPLIT_KEYS));
@@ -272,6 +351,29 @@ joining_s(const struct device *device, const struct kernel *kernel,
     return pass->split_s + memory_stream_s(device, bytes, bytes);
 }
 
+/* Of keys whose walks serve all query heads that share them, and of queries. */
+static struct computing
+two_kernels_computing(const struct device *device, const struct device_attention *how,
+                      const struct kernel *kernel, struct walks *walks)
+{
+    const double key_products = 4,
+                 query_products = 3; /* both form the scores and their slopes */
+    const struct attention *attention = &kernel->attention;
+    const struct device_attention_pass *pass = &how->passes[DIRECTION_BACKWARD];
+    double group = (double)attention->q_heads / (double)attention->kv_heads;
+    struct sides keys = backward_sides(attention, pass);
+    struct sides queries = query_gradient_sides(attention, pass);
+    keys.heads /= group;
+    keys.rows *= group;
+    struct walks of_queries = attention_walks(&queries);
+    *walks = attention_walks(&keys);
+    walks->products = key_products;
+    of_queries.products = query_products;
+    struct computing first = kernel_computing(device, how, kernel, &keys, walks);
+    struct computing second = kernel_computing(device, how, kernel, &queries, &of_queries);
+    return (struct computing){first.seconds_s + second.seconds_s, first.busy_s + second.busy_s};
+}
+
 /* The library's choice, to split or not, is taken to be the quicker one. */
 static struct computing
 attention_computing(const struct device *device, const struct device_attention *how,
@@ -282,9 +384,11 @@ attention_computing(const struct device *device, const struct device_attention *
     struct sides sides = is_forward
                              ? forward_sides(&kernel->attention, pass, (double)pass->query_tile)
                              : backward_sides(&kernel->attention, pass);
+    if (!is_forward && how->has_query_kernel)
+        return two_kernels_computing(device, how, kernel, walks);
     *walks = attention_walks(&sides);
-    walks->unit_most = unit_most(kernel, pass);
-    struct computing whole = walks_computing(device, how, kernel, walks);
+    walks->products = products_of(kernel);
+    struct computing whole = kernel_computing(device, how, kernel, &sides, walks);
     struct walks parts;
     if (!is_forward || !split_walks(device, how, kernel, &parts))
         return whole;
@@ -304,9 +408,11 @@ struct traffic {
 
 /* Forward reads Q, K, V and writes O. Backward reads Q, K, V, dO and writes dK, dV and sums of
  * dQ in fp32; before it a kernel reads O and dO for their products, behind it one reads the
- * sums and writes dQ, and where heads share keys a third adds up the dK and dV of a group. */
+ * sums and writes dQ, and where heads share keys a third adds up the dK and dV of a group. Two
+ * kernels read all of it twice and have no sums. */
 static struct traffic
-attention_traffic(const struct device *device, const struct kernel *kernel)
+attention_traffic(const struct device *device, const struct device_attention *how,
+                  const struct kernel *kernel)
 {
     const struct attention *attention = &kernel->attention;
     double heads = (double)attention->q_heads, group = heads / (double)attention->kv_heads;
@@ -318,6 +424,9 @@ attention_traffic(const struct device *device, const struct kernel *kernel)
                       heads / group * element_bytes;
     if (kernel->direction == DIRECTION_FORWARD)
         return (struct traffic){q_bytes + kv_bytes, q_bytes, 0, 0};
+    if (how->has_query_kernel)
+        return (struct traffic){2 * (2 * q_bytes + kv_bytes), q_bytes + kv_bytes,
+                                memory_stream_s(device, 2 * q_bytes, 0), 2 * q_bytes};
     double sums_bytes = q_bytes / element_bytes * dtype_bytes(DTYPE_FP32);
     struct traffic traffic = {2 * q_bytes + kv_bytes, group * kv_bytes + sums_bytes, 0, 0};
     traffic.around_s =
@@ -347,7 +456,7 @@ attention_cost(const struct device *device, const struct kernel *kernel,
     const struct device_attention_pass *pass = &how->passes[kernel->direction];
     struct walks walks;
     struct computing computing = attention_computing(device, how, kernel, &walks);
-    struct traffic traffic = attention_traffic(device, kernel);
+    struct traffic traffic = attention_traffic(device, how, kernel);
     double main_s = memory_stream_s(device, traffic.read_bytes, traffic.write_bytes);
     double moving_s = main_s + traffic.around_s;
     double fixed_s = pass->fixed_s + pass->isolated_call_s;

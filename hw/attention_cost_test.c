@@ -64,6 +64,34 @@ START_TEST(values_within_keys_are_read_once)
 }
 END_TEST
 
+/* Two heads of 1, 2, 3, 4 tiles on four units that hold two walks each: the last unit gets the
+ * longest of both, 2 x (1 us + 4.04 us). Of 40 heads more come than there is room for: they even
+ * out as above, less than the first round's on no unit. */
+START_TEST(walks_by_their_number_pile_up)
+{
+    struct device device = plain_device();
+    struct kernel two = attention(2, DIRECTION_FORWARD, true);
+    struct kernel many = attention(40, DIRECTION_FORWARD, true);
+    device.attention[0].passes[DIRECTION_FORWARD].unit_walks = 2;
+    device.attention[0].is_placed_in_order = true;
+    CHECK_NEAR(price_s(&device, &two), 12.08e-6, 1e-9);
+    CHECK_NEAR(price_s(&device, &many), 145.52e-6, 1e-9);
+}
+END_TEST
+
+/* Keys of two heads: 4 walks, one a unit, of 2 x 100 x 400 pairs of 4 products and an exponential,
+ * 201 ps; queries: 8 walks in two rounds of 100 x 400 pairs of 3, 151 ps; 1 us each. */
+START_TEST(a_kernel_for_keys_and_one_for_queries)
+{
+    struct device device = plain_device();
+    struct kernel kernel = attention(2, DIRECTION_BACKWARD, false);
+    device.attention[0].has_query_kernel = true;
+    double keys_s = 1e-6 + 80000 * 201e-12, queries_s = 1e-6 + 40000 * 151e-12;
+    double around_s = 2.0 * 2 * 2 * 400 * 25 / device.memory.hbm_read_bytes_per_s;
+    CHECK_NEAR(price_s(&device, &kernel), 2e-6 + keys_s + 2 * queries_s + around_s, 1e-9);
+}
+END_TEST
+
 /* One round: the longest walk decides, masked or not. */
 START_TEST(a_causal_mask_never_costs_time)
 {
@@ -315,6 +343,8 @@ attention_cost_suite(void)
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, forward_walks_over_all_keys);
     tcase_add_test(tests, a_causal_mask_skips_tiles);
+    tcase_add_test(tests, walks_by_their_number_pile_up);
+    tcase_add_test(tests, a_kernel_for_keys_and_one_for_queries);
     tcase_add_test(tests, values_within_keys_are_read_once);
     tcase_add_test(tests, a_causal_mask_never_costs_time);
     tcase_add_test(tests, backward_forms_five_products);

@@ -80,6 +80,8 @@ static const struct json_field attention_fields[] = {
      .flags = JSON_SOURCED | JSON_OPTIONAL,
      .minimum = 1,
      .maximum = 1024},
+    FIELD_FLAG("is_placed_in_order", attention_reading, attention.is_placed_in_order),
+    FIELD_FLAG("has_query_kernel", attention_reading, attention.has_query_kernel),
     FIELD_VALUE("forward", attention_reading, passes[DIRECTION_FORWARD]),
     FIELD_VALUE("backward", attention_reading, passes[DIRECTION_BACKWARD]),
 };

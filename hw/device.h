@@ -130,6 +130,8 @@ struct device_attention {
      * there is, another of the device's runs, by name. NULL: it runs everything. */
     const char *otherwise;
     int64_t head_dim_minimum;
+    bool is_placed_in_order; /* units get walks by their number, longest or shortest first */
+    bool has_query_kernel;   /* backward, of one kernel for keys and one for queries */
     struct device_attention_pass passes[2]; /* by enum direction */
 };
 

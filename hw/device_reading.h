@@ -34,6 +34,11 @@
         .key = (name), .type = JSON_FIELD_REAL, .offset = offsetof(struct type_of, member),    \
         .flags = JSON_SOURCED | JSON_OPTIONAL, .minimum = (least), .maximum = (most)           \
     }
+#define FIELD_FLAG(name, type_of, member)                                                      \
+    {                                                                                          \
+        .key = (name), .type = JSON_FIELD_BOOL, .offset = offsetof(struct type_of, member),    \
+        .flags = JSON_OPTIONAL                                                                 \
+    }
 #define FIELD_VALUE(name, type_of, member)                                                     \
     {                                                                                          \
         .key = (name), .type = JSON_FIELD_VALUE, .offset = offsetof(struct type_of, member)    \

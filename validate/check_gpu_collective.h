@@ -257,11 +257,19 @@ check_gpu_collectives_text(int status)
     return status == CHECK_GPU_FAULT ? "unhandled system error" : "something else";
 }
 
+static int
+check_gpu_collectives_version(int *version)
+{
+    *version = 22809;
+    return 0;
+}
+
 /* Its part of the table. */
 static inline void
 check_gpu_add_collectives(struct gpu_api *api)
 {
     check_gpu_set_count = 0;
+    api->collectives_version = check_gpu_collectives_version;
     api->communicators_new = check_gpu_communicators_new;
     api->communicator_free = check_gpu_communicator_free;
     api->communicator_abort = check_gpu_communicator_abort;

@@ -125,9 +125,16 @@ gpu_open_blas(struct gpu *gpu, struct error_list *errors)
 const char *
 gpu_libraries_text(const struct gpu *gpu, struct arena *arena)
 {
-    return arena_format(arena, "%s, %s %lld", gpu->library,
-                        gpu_library_name(gpu->libraries.vendor, GPU_BLAS),
-                        (long long)gpu_api_blas_version(&gpu->libraries, gpu->blas));
+    const struct gpu_libraries *libraries = &gpu->libraries;
+    const char *text = arena_format(arena, "%s, %s %lld", gpu->library,
+                                    gpu_library_name(libraries->vendor, GPU_BLAS),
+                                    (long long)gpu_api_blas_version(libraries, gpu->blas));
+    int version = 0;
+    if (libraries->handles[GPU_COLLECTIVES] == NULL ||
+        libraries->api.collectives_version(&version) != 0)
+        return text;
+    return arena_format(arena, "%s, %s %d", text,
+                        gpu_library_name(libraries->vendor, GPU_COLLECTIVES), version);
 }
 
 void

@@ -40,7 +40,8 @@ bool gpu_open(struct gpu *gpu, enum gpu_vendor vendor, const char *library_path,
 /* Opens the BLAS and its workspace unless they are open. */
 bool gpu_open_blas(struct gpu *gpu, struct error_list *errors);
 
-/* Driver, compiler and open BLAS with their versions, in the arena. */
+/* Driver, compiler, open BLAS and, where it is open, the library of collectives, with their
+ * versions, in the arena. */
 const char *gpu_libraries_text(const struct gpu *gpu, struct arena *arena);
 
 /* Gives back everything on the device; cannot fail. */

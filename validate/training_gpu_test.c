@@ -258,7 +258,7 @@ START_TEST(the_answer_is_checked_and_adds_up)
     ck_assert_double_lt(json_as_real(json_member(row, "measured_error_fraction")), 1e-5);
     ck_assert_str_eq(json_as_string(json_member(row, "measured_device")), "a test's GPU");
     ck_assert_str_eq(json_as_string(json_member(row, "measured_library")),
-                     "this process, cuBLASLt 130200");
+                     "this process, cuBLASLt 130200, NCCL 22809");
     close_gpu();
 }
 END_TEST

@@ -251,7 +251,7 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 # Beside the rest of the check on a shared machine; `make validate` holds to the limits above.
 .PHONY: check-all
 check-all: HOST_LIMITS := gemm=20% grouped_gemm=40% attention=30% attention_backward=30% memory_bound=25%
-check-all: unit unit-mpi errors-kept validate-host unit-clang unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
+check-all: unit unit-mpi errors-kept validate-host unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
            ranks simgrid report headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
@@ -259,17 +259,15 @@ SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover
 FUZZ_PROGRAMS = $(FUZZES:%.c=$(BUILD)/fuzz/%)
 .PHONY: build-clang build-sanitized everything
 build-clang:
-	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/clang everything
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/clang all
 build-sanitized:
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(BUILD)/sanitized OPT='-O1 -g' \
 	    SANITIZE='$(SANITIZERS)' everything fuzz-programs
 everything: all $(BUILD)/unit
 
-.PHONY: unit-clang unit-sanitized
-unit-clang: build-clang ## the unit tests, compiled by clang
-	CK_DEFAULT_TIMEOUT=60 $(BUILD)/clang/unit
+.PHONY: unit-sanitized
 # All in one process: looking for leaks takes a third of a second, and each process would.
-unit-sanitized: build-sanitized ## the unit tests under address and undefined behaviour sanitizers
+unit-sanitized: build-sanitized ## the unit tests by clang, under address and undefined behaviour sanitizers
 	CK_FORK=no $(BUILD)/sanitized/unit
 
 .PHONY: fuzz fuzz-smoke fuzz-programs

@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
 
 Suite *step_account_suite(void);
 
@@ -42,9 +43,9 @@ check_cover(const struct step *step)
         const struct step_stretch *list = step_account_list(step, slot, arena, &count);
         int64_t now_ps = 0;
         for (size_t i = 0; i < count; i++) {
-            ck_assert_int_eq(list[i].start_ps, now_ps);
-            ck_assert_int_gt(list[i].end_ps, now_ps);
-            ck_assert(i == 0 || list[i].spent_on != list[i - 1].spent_on);
+            CHECK_OFTEN(list[i].start_ps == now_ps);
+            CHECK_OFTEN(list[i].end_ps > now_ps);
+            CHECK_OFTEN(i == 0 || list[i].spent_on != list[i - 1].spent_on);
             now_ps = list[i].end_ps;
         }
         ck_assert_int_eq(now_ps, step->step_ps);

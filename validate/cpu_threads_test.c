@@ -69,8 +69,8 @@ START_TEST(threads_change_nothing)
         cpu_threads_run(&cpu, threads, operands);
         for (int i = 0; i < cpu.operand_count; i++)
             for (int j = 0; j < REALS; j++)
-                ck_assert_msg(alone[i][j] == shared[i][j], "%d threads, operand %d", threads,
-                              i);
+                if (alone[i][j] != shared[i][j])
+                    ck_abort_msg("%d threads, operand %d", threads, i);
     }
 }
 END_TEST

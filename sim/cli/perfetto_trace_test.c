@@ -8,6 +8,7 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/check_often.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 
@@ -32,7 +33,7 @@ read_varint(struct cursor *cursor)
 {
     uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-        ck_assert(cursor->at < cursor->end);
+        CHECK_OFTEN(cursor->at < cursor->end);
         uint8_t byte = *cursor->at++;
         value |= (uint64_t)(byte & 0x7F) << shift;
         if (byte < 0x80)
@@ -54,13 +55,13 @@ read_field(struct cursor *cursor, struct field *field)
         field->value = read_varint(cursor);
         return true;
     case 1:
-        ck_assert(cursor->end - cursor->at >= 8);
+        CHECK_OFTEN(cursor->end - cursor->at >= 8);
         for (int i = 0; i < 8; i++)
             field->value |= (uint64_t)*cursor->at++ << (8 * i);
         return true;
     case 2: {
         uint64_t length = read_varint(cursor);
-        ck_assert(length <= (uint64_t)(cursor->end - cursor->at));
+        CHECK_OFTEN(length <= (uint64_t)(cursor->end - cursor->at));
         field->bytes = (struct cursor){cursor->at, cursor->at + length};
         cursor->at += length;
         return true;
@@ -196,7 +197,7 @@ read_note(struct cursor cursor, struct event *event)
         if (field.number == 4 && name && strcmp(name, "duration_ps") == 0)
             event->duration_ps = (int64_t)field.value;
     }
-    ck_assert_ptr_nonnull(name);
+    CHECK_OFTEN(name);
 }
 
 static struct event
@@ -228,14 +229,14 @@ static void
 take_event(const struct event *event)
 {
     struct track *track = find_track(event->track);
-    ck_assert_uint_ge(event->stamp, track->last_stamp);
+    CHECK_OFTEN(event->stamp >= track->last_stamp);
     if (event->type == 4)
         track->sum += track->value * (double)(event->stamp - track->last_stamp);
     if (event->type == 4)
         track->value = real_of(event->value);
     if (event->type == 1) {
-        ck_assert(!track->is_open);
-        ck_assert_ptr_nonnull(content->names[event->name_iid]);
+        CHECK_OFTEN(!track->is_open);
+        CHECK_OFTEN(content->names[event->name_iid]);
         track->is_open = true;
         content->slice_count++;
         if (event->track == representative_account)
@@ -243,7 +244,7 @@ take_event(const struct event *event)
                 event->duration_ps;
     }
     if (event->type == 2) {
-        ck_assert(track->is_open);
+        CHECK_OFTEN(track->is_open);
         track->is_open = false;
     }
     track->last_stamp = event->stamp;
@@ -269,13 +270,13 @@ read_packet(struct cursor cursor)
         if (field.number == 60)
             read_descriptor(field.bytes);
     }
-    ck_assert_uint_eq(sequence, 1);
-    ck_assert_uint_eq(flags & 1, content->packet_count++ == 0);
+    CHECK_OFTEN(sequence == 1);
+    CHECK_OFTEN((flags & 1) == (content->packet_count++ == 0));
     read_interned(names);
     if (!event.at)
         return;
     struct event read = read_event(event, stamp);
-    ck_assert(read.name_iid == 0 || (flags & 2)); /* what needs names says so */
+    CHECK_OFTEN(read.name_iid == 0 || (flags & 2)); /* what needs names says so */
     take_event(&read);
 }
 
@@ -305,7 +306,7 @@ trace(const char *file, const char *setting, enum lower_ranks ranks)
                             (const uint8_t *)text.bytes + text.length};
     struct field field;
     while (read_field(&cursor, &field)) {
-        ck_assert_uint_eq(field.number, 1);
+        CHECK_OFTEN(field.number == 1);
         read_packet(field.bytes);
     }
     return step;

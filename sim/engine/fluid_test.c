@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
 #include "sim/engine/engine.h"
 
 enum { CASES = 400, FLOWS_MAX = 40, LINKS_MAX = 6, PASSAGES_MAX = 4 };
@@ -162,7 +163,7 @@ check_scenario(const struct scenario *scenario)
     for (uint32_t i = 0; i < scenario->flow_count; i++) {
         int64_t wanted_ps = trace->entries[2 * i + 1].end_ps;
         /* Each rounds every end to a picosecond, on which others may wait. */
-        ck_assert_int_le(llabs(fluid_end_ps(fluid, i) - wanted_ps), scenario->flow_count);
+        CHECK_OFTEN(llabs(fluid_end_ps(fluid, i) - wanted_ps) <= scenario->flow_count);
     }
 }
 

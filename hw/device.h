@@ -57,10 +57,13 @@ struct device_gemm {
     double tile_s; /* filling the pipeline and storing the result, once per resident wave */
     double step_s[DTYPE_COUNT]; /* book-keeping of one step of the k loop */
     double exposed_fraction;    /* of the shorter of loading and multiplying, not overlapped */
-    /* The same, `tile_s` and `store_bytes_per_s`, of data types that a library of its own serves;
-     * 0: as all. */
+    /* The same, `tile_s`, `store_bytes_per_s` and `split_s`, of data types that a library of its
+     * own serves; 0: as all. */
     double dtype_exposed_fraction[DTYPE_COUNT], dtype_tile_s[DTYPE_COUNT];
-    double dtype_store_bytes_per_s[DTYPE_COUNT];
+    double dtype_store_bytes_per_s[DTYPE_COUNT], dtype_split_s[DTYPE_COUNT];
+    /* Of results, one compute unit, where it adds its part of k to what others left; 0: as storing
+     * (the parts lie apart, `split_s` brings them together). */
+    double dtype_add_bytes_per_s[DTYPE_COUNT];
     double hbm_ramp_s; /* until HBM streams at its rate, of a product that moves for longer */
     double store_bytes_per_s;  /* of results, one compute unit */
     double unaligned_fraction; /* what moving a row takes more that begins within a line */

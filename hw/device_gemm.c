@@ -6,6 +6,7 @@ struct gemm_reading {
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
     const struct json *crowded_fraction, *stray_per_byte, *result_scaled_fp8;
     const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
+    const struct json *dtype_split_s, *dtype_add_bytes_per_s;
     const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
 static const struct json_field gemm_fields[] = {
@@ -37,6 +38,8 @@ static const struct json_field gemm_fields[] = {
     FIELD_OPTIONAL("dtype_exposed_fraction", gemm_reading, dtype_exposed_fraction),
     FIELD_OPTIONAL("dtype_tile_s", gemm_reading, dtype_tile_s),
     FIELD_OPTIONAL("dtype_store_bytes_per_s", gemm_reading, dtype_store_bytes_per_s),
+    FIELD_OPTIONAL("dtype_split_s", gemm_reading, dtype_split_s),
+    FIELD_OPTIONAL("dtype_add_bytes_per_s", gemm_reading, dtype_add_bytes_per_s),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
     FIELD_SECONDS("grouped_switch_s", gemm_reading, gemm.grouped_switch_s),
     FIELD_FRACTION("grouped_fraction", gemm_reading, gemm.grouped_fraction),
@@ -186,6 +189,9 @@ read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
         {reading->dtype_exposed_fraction, gemm->dtype_exposed_fraction, 0, 1},
         {reading->dtype_tile_s, gemm->dtype_tile_s, 0, SECONDS_MAXIMUM},
         {reading->dtype_store_bytes_per_s, gemm->dtype_store_bytes_per_s, RATE_MINIMUM,
+         RATE_MAXIMUM},
+        {reading->dtype_split_s, gemm->dtype_split_s, 0, SECONDS_MAXIMUM},
+        {reading->dtype_add_bytes_per_s, gemm->dtype_add_bytes_per_s, RATE_MINIMUM,
          RATE_MAXIMUM},
     };
     bool is_right = true;

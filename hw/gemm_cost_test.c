@@ -113,6 +113,24 @@ START_TEST(k_is_split_while_units_are_idle)
 }
 END_TEST
 
+/* In four parts as above, each stored in 20,000 B / 1e10 B/s = 2 us, then 0.5 us. A library of
+ * its own, that adds each part to the others at 4e9 B/s: 5 us, then 0.25 us; what is whole is
+ * stored. */
+START_TEST(a_library_of_its_own_adds_parts_up)
+{
+    struct device device = plain_device();
+    device.gemm.split_maximum = 4;
+    device.gemm.split_s = 0.5e-6;
+    device.gemm.store_bytes_per_s = 1e10;
+    CHECK_NEAR(price(&device, 100, 100, 400).seconds_s, 1e-6 + 2e-6 + 2e-6 + 0.5e-6, 1e-6);
+    device.gemm.dtype_split_s[DTYPE_BF16] = 0.25e-6;
+    device.gemm.dtype_add_bytes_per_s[DTYPE_BF16] = 4e9;
+    CHECK_NEAR(price(&device, 100, 100, 400).seconds_s, 1e-6 + 2e-6 + 5e-6 + 0.25e-6, 1e-6);
+    device.gemm.split_maximum = 1;
+    CHECK_NEAR(price(&device, 100, 100, 400).seconds_s, 1e-6 + 8e-6 + 2e-6, 1e-6);
+}
+END_TEST
+
 /* Fill 3 us; store 100 * 100 * 2 B at 1e10 B/s: 2 us; ten steps of 0.1 us; multiply 2 us. */
 START_TEST(a_tile_fills_steps_and_stores)
 {
@@ -264,6 +282,7 @@ gemm_cost_suite(void)
     tcase_add_test(tests, power_slows_only_units_that_all_multiply);
     tcase_add_test(tests, a_shallow_product_waits_for_hbm);
     tcase_add_test(tests, k_is_split_while_units_are_idle);
+    tcase_add_test(tests, a_library_of_its_own_adds_parts_up);
     tcase_add_test(tests, a_tile_fills_steps_and_stores);
     tcase_add_test(tests, a_library_of_its_own_fills_and_stores_its_way);
     tcase_add_test(tests, narrow_caches_hold_a_tile_back);

@@ -35,10 +35,11 @@ struct setting {
     double products; /* with at least one row */
     double rows;     /* of all */
     double element_bytes, result_bytes;
-    double operand_bytes, c_bytes;                       /* A and B, C: each once */
-    double boost_s_per_flop;                             /* of one unit */
-    double a_s_per_byte, b_s_per_byte, store_s_per_byte; /* of one unit */
-    double step_s, tile_s, exposed_fraction, power_s;    /* power: at least, of all units */
+    double operand_bytes, c_bytes; /* A and B, C: each once */
+    double boost_s_per_flop;       /* of one unit */
+    /* Of one unit; add: storing a part of k. */
+    double a_s_per_byte, b_s_per_byte, store_s_per_byte, add_s_per_byte;
+    double step_s, tile_s, split_s, exposed_fraction, power_s; /* power: at least, of all */
     struct norm power, overlap;
     const struct device_tiles *tiles;
     double read_s_per_byte; /* from HBM */
@@ -53,7 +54,7 @@ struct grid {
     double tiles;       /* of all products */
     /* Of one step: multiplying and loading, which overlap all but a part; with book-keeping. */
     double work_s, alone_s;
-    double fill_s; /* filling and storing, once per resident wave */
+    double fill_s, part_fill_s; /* filling and storing, once per resident wave; a part of k */
 };
 
 /* fmin, fmax and ceil are calls where the compiler must mind NaN; there is none here. */
@@ -151,18 +152,12 @@ work_flop(const struct setting *setting)
  * architecture white paper). */
 static const double LINE_BYTES = 128;
 
-static bool
-is_multiple(double value, double of)
-{
-    return fmod(value, of) == 0;
-}
-
 /* What storing rows takes for the distance between them: one that does not begin with a line
  * touches one more. */
 static double
 pitch_ratio(const struct device_gemm *gemm, double pitch_bytes)
 {
-    return is_multiple(pitch_bytes, LINE_BYTES) ? 1 : 1 + gemm->unaligned_fraction;
+    return fmod(pitch_bytes, LINE_BYTES) == 0 ? 1 : 1 + gemm->unaligned_fraction;
 }
 
 /* The same of loading, for which rows may lie on too few of the channels of memory. */
@@ -171,7 +166,7 @@ load_pitch_ratio(const struct device_gemm *gemm, enum dtype dtype, double pitch_
 {
     double crowded_fraction = gemm->crowded_fraction[dtype];
     bool is_crowded = crowded_fraction > 0 && pitch_bytes > 0 &&
-                      is_multiple(pitch_bytes, gemm->crowded_pitch_bytes);
+                      fmod(pitch_bytes, gemm->crowded_pitch_bytes) == 0;
     return is_crowded ? 1 + crowded_fraction : pitch_ratio(gemm, pitch_bytes);
 }
 
@@ -212,9 +207,13 @@ setting_of(const struct device *device, const struct gemm_work *work)
         load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->b_pitch_bytes);
     double store_bytes_per_s =
         of_dtype(gemm->dtype_store_bytes_per_s, work->dtype, gemm->store_bytes_per_s);
-    setting.store_s_per_byte = pitch_ratio(gemm, work->c_pitch_bytes) / store_bytes_per_s;
+    double c_ratio = pitch_ratio(gemm, work->c_pitch_bytes);
+    setting.store_s_per_byte = c_ratio / store_bytes_per_s;
+    setting.add_s_per_byte =
+        c_ratio / of_dtype(gemm->dtype_add_bytes_per_s, work->dtype, store_bytes_per_s);
     setting.step_s = gemm->step_s[work->dtype];
     setting.tile_s = of_dtype(gemm->dtype_tile_s, work->dtype, gemm->tile_s);
+    setting.split_s = of_dtype(gemm->dtype_split_s, work->dtype, gemm->split_s);
     setting.exposed_fraction =
         of_dtype(gemm->dtype_exposed_fraction, work->dtype, gemm->exposed_fraction);
     setting.tiles = tiles_of(gemm, work);
@@ -265,7 +264,9 @@ grid_of(const struct setting *setting, const struct device_tile *tile)
     grid.work_s =
         most(multiply_s, load_s) + setting->exposed_fraction * least(multiply_s, load_s);
     grid.alone_s = grid.work_s + setting->step_s;
-    grid.fill_s = setting->tile_s + m * n * setting->result_bytes * setting->store_s_per_byte;
+    double result_bytes = m * n * setting->result_bytes;
+    grid.fill_s = setting->tile_s + result_bytes * setting->store_s_per_byte;
+    grid.part_fill_s = setting->tile_s + result_bytes * setting->add_s_per_byte;
     return grid;
 }
 
@@ -313,9 +314,9 @@ price_rounds(const struct setting *setting, const struct grid *grid, struct gemm
         fills -= last == 1 ? spared : 0;
     }
     cut->steps_s = steps * one_s;
-    cut->units_s = cut->steps_s + fills * grid->fill_s;
-    if (cut->splits > 1)
-        cut->units_s += gemm->split_s;
+    bool is_split = cut->splits > 1;
+    cut->units_s = cut->steps_s + fills * (is_split ? grid->part_fill_s : grid->fill_s);
+    cut->units_s += is_split ? setting->split_s : 0;
     cut->units_s += least(cut->rounds, setting->products) * setting->work->switch_s;
 }
 

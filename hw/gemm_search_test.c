@@ -84,12 +84,13 @@ oracle_rounds_s(const struct attempt *a, double rounds)
         fmin(a->m, work->m) * fmin(a->n, work->n) * fmax(2, dtype_bytes(work->dtype));
     double store_s = store_bytes * oracle_store_ratio(a, work->c_pitch_bytes);
     double steps = ceil(work->k / (a->splits * a->depth)), total_s = 0;
+    double stores = oracle_own(gemm->dtype_store_bytes_per_s, a, gemm->store_bytes_per_s);
+    if (a->splits > 1)
+        stores = oracle_own(gemm->dtype_add_bytes_per_s, a, stores);
     for (int64_t left = (int64_t)rounds; left > 0; left -= gemm->resident_workgroups) {
         double held = fmin((double)left, (double)gemm->resident_workgroups);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
-        total_s +=
-            oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) +
-            store_s / oracle_own(gemm->dtype_store_bytes_per_s, a, gemm->store_bytes_per_s);
+        total_s += oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) + store_s / stores;
     }
     return total_s;
 }
@@ -105,7 +106,7 @@ oracle_units_s(const struct attempt *a)
     double total_s = (1 - spared) * oracle_rounds_s(a, up);
     if (up > 1)
         total_s += spared * oracle_rounds_s(a, up - 1);
-    total_s += a->splits > 1 ? gemm->split_s : 0;
+    total_s += a->splits > 1 ? oracle_own(gemm->dtype_split_s, a, gemm->split_s) : 0;
     return total_s + a->work->switch_s * fmin(up, a->products);
 }
 
@@ -251,6 +252,7 @@ static const struct gemm_work works[] = {
     {.groups = 1, .m = 777, .n = 5000, .k = 3000, .dtype = DTYPE_FP32},
     {.groups = 1, .m = 4096, .n = 4096, .k = 4096, .dtype = DTYPE_FP8},
     {.groups = 1, .m = 100, .n = 4096, .k = 4096, .dtype = DTYPE_FP8, .rate_fraction = 0.6},
+    {.groups = 1, .m = 100, .n = 512, .k = 6144, .dtype = DTYPE_FP8},
     {.groups = 1,
      .m = 4000,
      .n = 1000,

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "plots/label_column.h"
 #include "plots/page.h"
 #include "plots/plane.h"
-#include "plots/spread.h"
 #include "plots/thin.h"
 
 static const double label_part = 0.42; /* of the content, at most */
@@ -184,17 +184,10 @@ middle_pt(const struct drawing *drawing, const struct area_chart_panel *panel, s
     return plane_point(&drawing->plane, drawing->plane.x.low, (low + high) / 2).y_pt;
 }
 
-/* What stands right of a panel. */
-struct right_label {
-    double wanted_pt;
-    const char *text;
-    uint32_t rgb;
-};
-
-/* From the top down, as the layers lie, the limit among them. */
+/* What stands right of a panel, from the top down as the layers lie, the limit among them. */
 static size_t
 collect_labels(const struct drawing *drawing, const struct area_chart_panel *panel,
-               struct right_label *labels)
+               struct column_label *labels)
 {
     const struct area_chart *chart = drawing->chart;
     size_t count = 0, place = 0;
@@ -204,14 +197,15 @@ collect_labels(const struct drawing *drawing, const struct area_chart_panel *pan
         double wanted_pt = middle_pt(drawing, panel, i);
         if (count > 0) /* layers may be highest at different moments */
             wanted_pt = fmax(wanted_pt, labels[count - 1].wanted_pt);
-        labels[count++] = (struct right_label){wanted_pt, panel->layers[i].label,
-                                               letter_colour(&chart->kinds[i])};
+        labels[count++] = (struct column_label){.wanted_pt = wanted_pt,
+                                                .text = panel->layers[i].label,
+                                                .rgb = letter_colour(&chart->kinds[i])};
     }
     if (known(chart->limit) <= 0.0 || chart->limit_name == NULL)
         return count;
-    struct right_label limit = {
+    struct column_label limit = {
         plane_point(&drawing->plane, drawing->plane.x.low, chart->limit).y_pt,
-        chart->limit_name, STYLE_INK};
+        chart->limit_name, STYLE_INK, 0.0};
     while (place < count && labels[place].wanted_pt < limit.wanted_pt)
         place++;
     memmove(&labels[place + 1], &labels[place], (count - place) * sizeof *labels);
@@ -219,33 +213,16 @@ collect_labels(const struct drawing *drawing, const struct area_chart_panel *pan
     return count + 1;
 }
 
-/* Where the panel is too low for all, the upper ones. */
 static void
 draw_labels(const struct drawing *drawing, const struct area_chart_panel *panel)
 {
-    const struct canvas_box *box = &drawing->plane.box;
     struct canvas *canvas = drawing->page.canvas;
-    struct arena *arena = canvas_arena(canvas);
-    size_t room = drawing->chart->kind_count + 2;
-    struct right_label *labels = arena_alloc(arena, room, sizeof *labels);
-    struct spread_label *places = arena_alloc(arena, room, sizeof *places);
-    size_t count = collect_labels(drawing, panel, labels);
-    for (size_t i = 0; i < count; i++)
-        places[i] = (struct spread_label){.wanted = labels[i].wanted_pt,
-                                          .width = 1.2 * drawing->font.size_pt};
-    const double range[2] = {box->y_pt, box->y_pt + box->height_pt};
-    while (count > 0 && !spread_labels(arena, places, count, range, 0.0))
-        count--;
-    for (size_t i = 0; i < count; i++) {
-        struct canvas_font font = drawing->font;
-        font.rgb = labels[i].rgb;
-        canvas_text(canvas,
-                    (struct canvas_point){box->x_pt + box->width_pt + label_gap_pt,
-                                          places[i].centre + 0.365 * font.size_pt},
-                    &font,
-                    canvas_text_cut(canvas, &font, labels[i].text,
-                                    drawing->labels_pt - label_gap_pt + 0.01));
-    }
+    struct column_label *labels =
+        arena_alloc(canvas_arena(canvas), drawing->chart->kind_count + 2, sizeof *labels);
+    struct label_column column = {.box = drawing->plane.box, .font = drawing->font};
+    column.box.x_pt += column.box.width_pt + label_gap_pt;
+    column.box.width_pt = drawing->labels_pt - label_gap_pt;
+    label_column_draw(&column, labels, collect_labels(drawing, panel, labels), canvas);
 }
 
 static void

@@ -287,9 +287,10 @@ draw_end_text(const struct drawing *drawing, double end_pt, double reach_pt, dou
     struct canvas *canvas = drawing->page.canvas;
     double x_pt = end_pt + text_gap_pt;
     if (text != NULL)
-        canvas_text(
+        canvas_text_short(
             canvas, (struct canvas_point){x_pt, y_pt + bar_pt / 2 + 0.365 * STYLE_SMALL_PT},
-            &text_font, canvas_text_cut(canvas, &text_font, text, reach_pt - x_pt + 0.01));
+            &text_font, canvas_text_cut(canvas, &text_font, text, reach_pt - x_pt + 0.01),
+            text);
 }
 
 static void
@@ -321,6 +322,13 @@ common_limit(const struct bar_chart *chart)
     return chart->row_count > 0 ? known(chart->rows[0].side_limit) : 0.0;
 }
 
+/* Drawn in one through all rows: names above the bars would be crossed. */
+static bool
+is_limit_common(const struct drawing *drawing)
+{
+    return !drawing->is_narrow && common_limit(drawing->chart) > 0.0;
+}
+
 static void
 draw_side_bar(const struct drawing *drawing, const struct bar_chart_row *row, double y_pt)
 {
@@ -336,8 +344,9 @@ draw_side_bar(const struct drawing *drawing, const struct bar_chart_row *row, do
             canvas_fill(canvas, box, style_colour(STYLE_HOST));
     }
     if (limit > 0.0) {
-        double x_pt = x_of(side, limit), around_pt = (row_pt - bar_pt) / 2;
-        if (common_limit(drawing->chart) <= 0.0)
+        double x_pt = x_of(side, limit);
+        double around_pt = drawing->is_narrow ? 0.0 : (row_pt - bar_pt) / 2;
+        if (!is_limit_common(drawing))
             canvas_line(canvas, (struct canvas_point){x_pt, y_pt - around_pt},
                         (struct canvas_point){x_pt, y_pt + bar_pt + around_pt}, limit_pt,
                         STYLE_INK);
@@ -366,11 +375,12 @@ static void
 draw_row(const struct drawing *drawing, const struct bar_chart_row *row, double y_pt)
 {
     struct canvas *canvas = drawing->page.canvas;
-    const char *name = canvas_text_cut(canvas, &text_font, row->name, drawing->names_pt);
+    const char *name = canvas_text_cut_middle(canvas, &text_font, row->name, drawing->names_pt);
     double bar_top_pt = y_pt + (row_pt - bar_pt) / 2 + (drawing->is_narrow ? name_pt : 0.0);
     double name_base_pt = drawing->is_narrow ? bar_top_pt - 4.0
                                              : bar_top_pt + bar_pt / 2 + 0.365 * STYLE_SMALL_PT;
-    canvas_text(canvas, (struct canvas_point){PAGE_MARGIN_PT, name_base_pt}, &text_font, name);
+    canvas_text_short(canvas, (struct canvas_point){PAGE_MARGIN_PT, name_base_pt}, &text_font,
+                      name, row->name);
     draw_main_bar(drawing, row, bar_top_pt);
     if (drawing->chart->side.name != NULL)
         draw_side_bar(drawing, row, bar_top_pt);
@@ -427,7 +437,8 @@ draw_common_limit(const struct drawing *drawing)
     double limit = common_limit(drawing->chart);
     if (limit <= 0.0)
         return;
-    draw_upright(&drawing->side, limit, limit_pt, STYLE_INK, canvas);
+    if (is_limit_common(drawing))
+        draw_upright(&drawing->side, limit, limit_pt, STYLE_INK, canvas);
     if (drawing->chart->limit_name == NULL)
         return;
     const char *name = canvas_text_cut(canvas, &quiet_font, drawing->chart->limit_name,
@@ -435,8 +446,9 @@ draw_common_limit(const struct drawing *drawing)
     double half_pt = canvas_text_width_pt(canvas, &quiet_font, name) / 2;
     double x_pt = fmax(drawing->side.box.x_pt + half_pt,
                        fmin(drawing->side_reach_pt - half_pt, x_of(&drawing->side, limit)));
-    canvas_text(canvas, (struct canvas_point){x_pt - half_pt, drawing->side.box.y_pt - 4.0},
-                &quiet_font, name);
+    canvas_text_short(canvas,
+                      (struct canvas_point){x_pt - half_pt, drawing->side.box.y_pt - 4.0},
+                      &quiet_font, name, drawing->chart->limit_name);
 }
 
 void

@@ -195,6 +195,13 @@ void
 canvas_text(struct canvas *canvas, struct canvas_point at, const struct canvas_font *font,
             const char *text)
 {
+    canvas_text_short(canvas, at, font, text, text);
+}
+
+void
+canvas_text_short(struct canvas *canvas, struct canvas_point at, const struct canvas_font *font,
+                  const char *text, const char *whole)
+{
     const char *clean = render_clean_text(canvas->arena, text);
     if (clean[0] == '\0')
         return;
@@ -203,8 +210,14 @@ canvas_text(struct canvas *canvas, struct canvas_point at, const struct canvas_f
     struct canvas_box ink = extents.ink;
     ink.x_pt += left_pt;
     ink.y_pt += at.y_pt;
-    add(canvas, DISPLAY_TEXT, font->rgb)->shape.text = (struct display_text){
-        .text = clean, .font = *font, .left_pt = left_pt, .baseline_pt = at.y_pt, .ink = ink};
+    whole = render_clean_text(canvas->arena, whole);
+    add(canvas, DISPLAY_TEXT, font->rgb)->shape.text =
+        (struct display_text){.text = clean,
+                              .whole = strcmp(clean, whole) == 0 ? NULL : whole,
+                              .font = *font,
+                              .left_pt = left_pt,
+                              .baseline_pt = at.y_pt,
+                              .ink = ink};
 }
 
 double
@@ -224,9 +237,29 @@ character_start(const char *text, size_t offset)
     return offset;
 }
 
-const char *
-canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font, const char *text,
-                double width_pt)
+/* So many bytes of the text and an ellipsis: of its beginning, or half of them of its end. Words
+ * are kept whole where that costs less than half of a side. */
+static const char *
+cut_to(const struct canvas *canvas, const char *text, size_t kept, bool is_middle)
+{
+    size_t length = strlen(text), tail = is_middle ? kept / 2 : 0, word = 0;
+    size_t head = character_start(text, kept - tail), from = length - tail;
+    while (from < length && ((unsigned char)text[from] & 0xC0u) == 0x80u)
+        from++;
+    if (is_middle) {
+        for (word = head; word > head / 2 && text[word - 1] != ' '; word--)
+            ;
+        head = word > head / 2 ? word : head;
+        for (word = from; word < length - tail / 2 && text[word] != ' '; word++)
+            ;
+        from = word < length - tail / 2 ? word : from;
+    }
+    return arena_format(canvas->arena, "%.*s…%s", (int)head, text, text + from);
+}
+
+static const char *
+text_cut(const struct canvas *canvas, const struct canvas_font *font, const char *text,
+         double width_pt, bool is_middle)
 {
     const char *clean = render_clean_text(canvas->arena, text);
     if (canvas_text_width_pt(canvas, font, clean) <= width_pt)
@@ -235,8 +268,7 @@ canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font, con
     size_t fits = 0, too_long = strlen(clean);
     while (fits < too_long) {
         size_t middle = (fits + too_long) / 2;
-        int kept = (int)character_start(clean, middle);
-        const char *cut = arena_format(canvas->arena, "%.*s…", kept, clean);
+        const char *cut = cut_to(canvas, clean, middle, is_middle);
         if (canvas_text_width_pt(canvas, font, cut) <= width_pt) {
             best = cut;
             fits = middle + 1;
@@ -244,6 +276,20 @@ canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font, con
             too_long = middle;
     }
     return best;
+}
+
+const char *
+canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font, const char *text,
+                double width_pt)
+{
+    return text_cut(canvas, font, text, width_pt, false);
+}
+
+const char *
+canvas_text_cut_middle(const struct canvas *canvas, const struct canvas_font *font,
+                       const char *text, double width_pt)
+{
+    return text_cut(canvas, font, text, width_pt, true);
 }
 
 bool

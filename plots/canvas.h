@@ -74,11 +74,17 @@ struct canvas_font {
  * characters become spaces, what is not UTF-8 becomes "?". */
 void canvas_text(struct canvas *canvas, struct canvas_point at, const struct canvas_font *font,
                  const char *text);
+/* The same of a text that stands for a longer one, which an SVG says to who points at it. */
+void canvas_text_short(struct canvas *canvas, struct canvas_point at,
+                       const struct canvas_font *font, const char *text, const char *whole);
 double canvas_text_width_pt(const struct canvas *canvas, const struct canvas_font *font,
                             const char *text);
 /* The text, or as much of its beginning as fits with an ellipsis; "" if not even that fits. */
 const char *canvas_text_cut(const struct canvas *canvas, const struct canvas_font *font,
                             const char *text, double width_pt);
+/* The same with as much of its end, where names differ. */
+const char *canvas_text_cut_middle(const struct canvas *canvas, const struct canvas_font *font,
+                                   const char *text, double width_pt);
 
 /* The text in two lines, parted at the space nearest to its middle; false when it has none. */
 bool canvas_text_split(const struct canvas *canvas, const char *text, const char *lines[2]);

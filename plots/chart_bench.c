@@ -54,7 +54,7 @@ draw_line(struct arena *arena, struct canvas *canvas, size_t count)
         points[series.point_count++] = (struct line_chart_point){x, 1.02 * y, i % 2 == 0};
         if (count <= LINE_POINTS && i % 10 == 0)
             notes[series.note_count++] =
-                (struct line_chart_note){x, y, "5 waves, not 4", false};
+                (struct line_chart_note){x, y, "5 waves, not 4", false, false};
     }
     line_chart_draw(&(struct line_chart){.title = "a line",
                                          .x = {"n", "", LINE_CHART_LINEAR},

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "plots/canvas.h"
+#include "plots/check_marks.h"
 #include "plots/style.h"
 #include "sim/base/check_often.h"
 
@@ -16,23 +17,30 @@ check_boxes_overlap(const struct canvas_box *a, const struct canvas_box *b)
            a->y_pt < b->y_pt + b->height_pt && b->y_pt < a->y_pt + a->height_pt;
 }
 
+/* The next text of the list from the index-th shape on; NULL past the last. */
+static inline const struct display_text *
+check_next_text(const struct display_list *list, size_t *index)
+{
+    while (*index < list->count && list->items[*index].kind != DISPLAY_TEXT)
+        (*index)++;
+    return *index < list->count ? &list->items[(*index)++].shape.text : NULL;
+}
+
 /* Every text lies on the page, is large enough and touches no other. */
 static inline void
 check_texts(const struct canvas *canvas)
 {
-    struct canvas_box box, other;
-    double size_pt = 0.0, other_size_pt = 0.0;
-    for (size_t i = 0; canvas_text_box(canvas, i, &box, &size_pt); i++) {
-        CHECK_OFTEN(size_pt >= 7.0);
-        ck_assert_msg(box.x_pt >= 0.0 && box.x_pt + box.width_pt <= canvas_width_pt(canvas) &&
-                          box.y_pt >= 0.0 &&
-                          box.y_pt + box.height_pt <= canvas_height_pt(canvas),
-                      "text %zu leaves the page", i);
-        for (size_t k = 0; k < i; k++) {
-            canvas_text_box(canvas, k, &other, &other_size_pt);
-            if (check_boxes_overlap(&box, &other))
-                ck_abort_msg("texts %zu and %zu overlap", k, i);
-        }
+    const struct display_list *list = canvas_display_list(canvas);
+    const struct display_text *text, *other;
+    for (size_t i = 0; (text = check_next_text(list, &i)) != NULL;) {
+        const struct canvas_box *box = &text->ink;
+        CHECK_OFTEN(text->font.size_pt >= 7.0);
+        ck_assert_msg(box->x_pt >= 0.0 && box->x_pt + box->width_pt <= list->width_pt &&
+                          box->y_pt >= 0.0 && box->y_pt + box->height_pt <= list->height_pt,
+                      "'%s' leaves the page", text->text);
+        for (size_t k = i; (other = check_next_text(list, &k)) != NULL;)
+            if (check_boxes_overlap(box, &other->ink))
+                ck_abort_msg("'%s' and '%s' overlap", text->text, other->text);
     }
 }
 
@@ -45,13 +53,14 @@ check_page(int turn)
     return pages[turn % 4];
 }
 
-/* All texts readable, and a file comes of it: cairo found no fault. */
+/* All texts readable, off every mark, and a file comes of it: cairo found no fault. */
 static inline void
 check_drawing(const struct canvas *canvas, struct arena *arena)
 {
     struct text svg = text_new(arena);
     struct error_list errors = {0};
     check_texts(canvas);
+    check_marks(canvas);
     ck_assert(canvas_write(canvas, "x.svg", &svg, &errors));
     ck_assert_uint_gt(svg.length, 0);
 }

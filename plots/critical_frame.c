@@ -46,8 +46,8 @@ critical_frame_draw(const struct panel *panel, size_t row, struct canvas_box bar
         }
         if (!is_open)
             from_pt = panel_x_pt(panel, start);
+        to_pt = fmax(is_open ? to_pt : from_pt, panel_x_pt(panel, end));
         is_open = true;
-        to_pt = panel_x_pt(panel, end);
     }
     if (is_open)
         draw_frame(canvas, bar, from_pt, to_pt);

@@ -19,7 +19,8 @@ enum display_kind {
 };
 
 struct display_text {
-    const char *text; /* valid UTF-8, one line */
+    const char *text;  /* valid UTF-8, one line */
+    const char *whole; /* what it is short for; NULL: it is all */
     struct canvas_font font;
     double left_pt; /* where it starts, after alignment */
     double baseline_pt;

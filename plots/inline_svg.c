@@ -121,6 +121,11 @@ write_text(const struct inline_svg *svg, const struct display_item *item)
         write_attribute(out, "textLength", width);
     text_format(out, " lengthAdjust=\"spacingAndGlyphs\" fill=\"#%06X\">", item->rgb);
     markup_write(out, text->text);
+    if (text->whole != NULL) {
+        text_format(out, "<title>");
+        markup_write(out, text->whole);
+        text_format(out, "</title>");
+    }
     text_format(out, "</text>");
 }
 

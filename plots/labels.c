@@ -1,38 +1,39 @@
-/* For each label in turn the cheapest of some dozens of places round its point: off other labels in
- * any case and off curves, off dots if it can be. */
+/* For each label in turn the cheapest of a hundred places round its point: off other labels, marks
+ * and curves in any case. */
 #include "plots/labels.h"
 
 #include <math.h>
 
+#include "plots/coverage.h"
 #include "plots/style.h"
 
-static const double gap_pt = 3.0;       /* from the mark to its label */
-static const double air_pt = 1.5;       /* round each label */
-static const double near_pt = 8.0;      /* farther labels get a line */
-static const double dot_cost_pt = 14.0; /* as so much more distance */
+static const double gap_pt = 3.0;  /* from the mark to its label */
+static const double air_pt = 1.5;  /* round each label */
+static const double near_pt = 8.0; /* farther labels get a line */
 static const double text_top = 0.76,
                     text_foot = 0.24; /* of the size, above the baseline, below */
+static const double shorter = 0.7;    /* of its width, a label that finds no place */
+static const double shortest_em = 7.0;
 
 /* Directions in the order that they are liked in: of the label's nearest point from the mark. */
 static const struct direction {
     double x, y, dislike_pt;
-} directions[] = {{1, 0, 0},      {0.7, -0.7, 1}, {0.7, 0.7, 1},   {0, -1, 2},
-                  {0, 1, 2},      {-1, 0, 3},     {-0.7, -0.7, 3}, {-0.7, 0.7, 3},
-                  {0.4, -0.9, 3}, {0.4, 0.9, 3},  {-0.4, -0.9, 4}, {-0.4, 0.9, 4}};
-enum {
-    DIRECTION_COUNT = sizeof directions / sizeof *directions,
-    RING_COUNT = 7,
-    DOTS_COVERED_MAX = 2
-};
-static const double rings_pt[RING_COUNT] = {0, 6, 12, 20, 32, 48, 70};
+} directions[] = {{1, 0, 0},        {0.7, -0.7, 1},  {0.7, 0.7, 1},     {0, -1, 2},
+                  {0, 1, 2},        {-1, 0, 3},      {-0.7, -0.7, 3},   {-0.7, 0.7, 3},
+                  {0.4, -0.9, 3},   {0.4, 0.9, 3},   {-0.4, -0.9, 4},   {-0.4, 0.9, 4},
+                  {0.94, -0.34, 2}, {0.94, 0.34, 2}, {-0.94, -0.34, 4}, {-0.94, 0.34, 4}};
+enum { DIRECTION_COUNT = sizeof directions / sizeof *directions, RING_COUNT = 12 };
+static const double rings_pt[RING_COUNT] = {0, 6, 12, 20, 32, 48, 70, 95, 125, 160, 200, 250};
 
 struct placed {
     struct canvas_box box;
-    struct canvas_point from, to; /* of its line; the same where there is none */
+    struct canvas_point from, to; /* from the mark to the box */
+    bool is_led;                  /* there is a line between these */
 };
 
 struct placing {
     const struct label_field *field;
+    struct coverage *coverage; /* of what the field says is covered */
     struct placed *placed;
     size_t count;
 };
@@ -42,13 +43,6 @@ overlap(const struct canvas_box *a, const struct canvas_box *b)
 {
     return a->x_pt < b->x_pt + b->width_pt && b->x_pt < a->x_pt + a->width_pt &&
            a->y_pt < b->y_pt + b->height_pt && b->y_pt < a->y_pt + a->height_pt;
-}
-
-static bool
-holds_point(const struct canvas_box *box, struct canvas_point point)
-{
-    return point.x_pt > box->x_pt && point.x_pt < box->x_pt + box->width_pt &&
-           point.y_pt > box->y_pt && point.y_pt < box->y_pt + box->height_pt;
 }
 
 /* Narrows [range[0], range[1]], parts of a way from `from` by `step`, to where that is within
@@ -85,15 +79,9 @@ is_within(const struct canvas_box *box, const struct canvas_box *outer)
 }
 
 static bool
-has_line(const struct placed *place)
-{
-    return place->from.x_pt != place->to.x_pt || place->from.y_pt != place->to.y_pt;
-}
-
-static bool
 line_crosses(const struct placed *place, const struct canvas_box *box)
 {
-    return has_line(place) && crosses(box, place->from, place->to);
+    return place->is_led && crosses(box, place->from, place->to);
 }
 
 /* Above 0 where c lies on one side of the line from a to b, below 0 on the other. */
@@ -111,15 +99,13 @@ lines_meet(const struct placed *place, struct canvas_point a, struct canvas_poin
            side_of(a, b, place->from) * side_of(a, b, place->to) <= 0.0;
 }
 
-/* The place's line meets none of the others, nor a curve. */
+/* No curve runs between mark and label, and their line, if there is one, meets no other. */
 static bool
 is_line_free(const struct placing *placing, const struct placed *place)
 {
     const struct label_field *field = placing->field;
-    if (!has_line(place))
-        return true;
-    for (size_t i = 0; i < placing->count; i++)
-        if (has_line(&placing->placed[i]) &&
+    for (size_t i = 0; place->is_led && i < placing->count; i++)
+        if (placing->placed[i].is_led &&
             lines_meet(place, placing->placed[i].from, placing->placed[i].to))
             return false;
     for (size_t i = 0; i < field->path_count; i++)
@@ -129,44 +115,39 @@ is_line_free(const struct placing *placing, const struct placed *place)
     return true;
 }
 
+/* The line keeps off what the field has, but for faint marks. */
+static bool
+is_line_off_marks(const struct placing *placing, const struct placed *place)
+{
+    const struct label_field *field = placing->field;
+    for (size_t i = 0; i < field->taken_count; i++)
+        if (line_crosses(place, &field->taken[i]))
+            return false;
+    for (size_t i = 0; i < field->disc_count; i++) {
+        const struct label_disc *disc = &field->discs[i];
+        double half_pt = sqrt(0.5) * disc->radius_pt; /* the square in it */
+        struct canvas_box square = {disc->centre.x_pt - half_pt, disc->centre.y_pt - half_pt,
+                                    2 * half_pt, 2 * half_pt};
+        if (!disc->is_faint && line_crosses(place, &square))
+            return false;
+    }
+    return true;
+}
+
 static bool
 is_free(const struct placing *placing, const struct placed *place)
 {
-    const struct label_field *field = placing->field;
-    if (!is_within(&place->box, &field->box))
+    if (!is_within(&place->box, &placing->field->box) ||
+        !coverage_is_free(placing->coverage, place->box))
         return false;
-    for (size_t i = 0; i < field->taken_count; i++)
-        if (overlap(&place->box, &field->taken[i]) || line_crosses(place, &field->taken[i]))
-            return false;
     for (size_t i = 0; i < placing->count; i++) {
         const struct placed *other = &placing->placed[i];
         if (overlap(&place->box, &other->box) || line_crosses(other, &place->box) ||
             line_crosses(place, &other->box))
             return false;
     }
-    return is_line_free(placing, place);
-}
-
-static bool
-is_crossed(const struct canvas_box *box, const struct canvas_path *path)
-{
-    for (size_t i = 1; i < path->count; i++)
-        if (crosses(box, path->points[i - 1], path->points[i]))
-            return true;
-    return false;
-}
-
-/* Infinite where it cannot stand: on a curve, or on more than a few dots. */
-static double
-covering_cost_pt(const struct label_field *field, const struct canvas_box *box)
-{
-    double cost_pt = 0.0;
-    for (size_t i = 0; i < field->path_count; i++)
-        if (is_crossed(box, &field->paths[i]))
-            return INFINITY;
-    for (size_t i = 0; i < field->dot_count && cost_pt <= DOTS_COVERED_MAX * dot_cost_pt; i++)
-        cost_pt += holds_point(box, field->dots[i]) ? dot_cost_pt : 0.0;
-    return cost_pt <= DOTS_COVERED_MAX * dot_cost_pt ? cost_pt : (double)INFINITY;
+    return (!place->is_led || is_line_off_marks(placing, place)) &&
+           is_line_free(placing, place);
 }
 
 /* The label's box on one side of its mark, so far off. */
@@ -178,7 +159,10 @@ make_place(const struct label *label, double width_pt, const struct direction *w
     double height_pt = (text_top + text_foot) * size_pt + 2 * air_pt;
     struct canvas_point touch = {label->at.x_pt + way->x * reach_pt,
                                  label->at.y_pt + way->y * reach_pt};
-    struct placed place = {.from = label->at, .to = label->at};
+    double off_pt = fmax(label->radius_pt, 1.0); /* off a curve that the mark lies on */
+    struct placed place = {.to = touch, .is_led = distance_pt >= near_pt};
+    place.from.x_pt = label->at.x_pt + way->x * off_pt;
+    place.from.y_pt = label->at.y_pt + way->y * off_pt;
     width_pt += 2 * air_pt;
     place.box.x_pt = touch.x_pt - (way->x > 0.5    ? 0.0
                                    : way->x < -0.5 ? width_pt
@@ -188,11 +172,6 @@ make_place(const struct label *label, double width_pt, const struct direction *w
                                                    : height_pt / 2);
     place.box.width_pt = width_pt;
     place.box.height_pt = height_pt;
-    if (distance_pt >= near_pt) {
-        place.from.x_pt += way->x * label->radius_pt;
-        place.from.y_pt += way->y * label->radius_pt;
-        place.to = touch;
-    }
     return place;
 }
 
@@ -209,9 +188,6 @@ find_place(const struct placing *placing, const struct label *label, double widt
             double cost_pt = rings_pt[ring] + directions[i].dislike_pt;
             if (cost_pt >= least_pt || !is_free(placing, &place))
                 continue;
-            cost_pt += covering_cost_pt(placing->field, &place.box);
-            if (cost_pt >= least_pt)
-                continue;
             least_pt = cost_pt;
             *best = place;
         }
@@ -219,26 +195,90 @@ find_place(const struct placing *placing, const struct label *label, double widt
     return isfinite(least_pt);
 }
 
+/* A place for the text or, where there is none, for a shorter and shorter one: what is then to be
+ * drawn, NULL where no place is large enough. */
+static const char *
+find_text(const struct placing *placing, const struct label *label, struct placed *best,
+          const struct canvas *canvas)
+{
+    const char *text = label->text;
+    double whole_pt = canvas_text_width_pt(canvas, &label->font, text), width_pt = whole_pt;
+    while (width_pt > 0.0) {
+        if (find_place(placing, label, width_pt, best))
+            return text;
+        double wanted_pt = shorter * fmin(width_pt, placing->field->box.width_pt);
+        if (wanted_pt < shortest_em * label->font.size_pt)
+            break;
+        text = canvas_text_cut_middle(canvas, &label->font, label->text, wanted_pt);
+        width_pt = canvas_text_width_pt(canvas, &label->font, text);
+    }
+    return NULL;
+}
+
+static struct coverage *
+make_coverage(const struct label_field *field, struct arena *arena)
+{
+    struct coverage *coverage = coverage_new(arena, field->box);
+    for (size_t i = 0; i < field->taken_count; i++)
+        coverage_add_box(coverage, field->taken[i]);
+    for (size_t i = 0; i < field->disc_count; i++)
+        coverage_add_disc(coverage, field->discs[i].centre, field->discs[i].radius_pt);
+    for (size_t i = 0; i < field->path_count; i++)
+        coverage_add_path(coverage, field->paths[i]);
+    return coverage;
+}
+
+static void
+draw_label(const struct placed *place, const struct label *label, const char *text,
+           struct canvas *canvas)
+{
+    struct canvas_font font = label->font;
+    struct canvas_point at = {place->box.x_pt + air_pt,
+                              place->box.y_pt + air_pt + text_top * font.size_pt};
+    font.align = CANVAS_LEFT;
+    if (place->is_led)
+        canvas_line(canvas, place->from, place->to, STYLE_HAIRLINE_PT, STYLE_QUIET);
+    canvas_text_short(canvas, at, &font, text, label->text);
+}
+
 size_t
-labels_draw(const struct label_field *field, const struct label *labels, size_t count,
+labels_draw(const struct label_field *field, struct label *labels, size_t count,
             struct canvas *canvas)
 {
     struct placing placing = {.field = field};
-    placing.placed = arena_alloc(canvas_arena(canvas), count + 1, sizeof *placing.placed);
+    if (count == 0)
+        return 0;
+    placing.coverage = make_coverage(field, canvas_arena(canvas));
+    placing.placed = arena_alloc(canvas_arena(canvas), count, sizeof *placing.placed);
     for (size_t i = 0; i < count; i++) {
-        struct canvas_font font = labels[i].font;
         struct placed place = {0};
-        double width_pt = canvas_text_width_pt(canvas, &font, labels[i].text);
-        if (width_pt <= 0.0 || !find_place(&placing, &labels[i], width_pt, &place))
+        const char *text = find_text(&placing, &labels[i], &place, canvas);
+        labels[i].placed = (struct canvas_box){0};
+        if (text == NULL)
             continue;
         placing.placed[placing.count++] = place;
-        if (place.from.x_pt != place.to.x_pt || place.from.y_pt != place.to.y_pt)
-            canvas_line(canvas, place.from, place.to, STYLE_HAIRLINE_PT, STYLE_QUIET);
-        font.align = CANVAS_LEFT;
-        canvas_text(canvas,
-                    (struct canvas_point){place.box.x_pt + air_pt,
-                                          place.box.y_pt + air_pt + text_top * font.size_pt},
-                    &font, labels[i].text);
+        labels[i].placed = place.box;
+        draw_label(&place, &labels[i], text, canvas);
     }
     return placing.count;
+}
+
+/* Halves of the row first, then halves of halves: each label is met once, at the step that it is a
+ * multiple of. */
+void
+labels_order_evenly(struct arena *arena, struct label *labels, size_t count)
+{
+    struct label *row = arena_alloc(arena, count + 1, sizeof *row);
+    size_t step = 1, used = 0;
+    if (count < 3)
+        return;
+    for (size_t i = 0; i < count; i++)
+        row[i] = labels[i];
+    while (2 * step < count)
+        step *= 2;
+    labels[used++] = row[0];
+    labels[used++] = row[count - 1];
+    for (; step > 0; step /= 2)
+        for (size_t i = step; i < count - 1; i += 2 * step)
+            labels[used++] = row[i];
 }

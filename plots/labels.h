@@ -1,8 +1,9 @@
-/* Labels beside points, none on another: each as near to its point as the others let it.
+/* Labels beside points, none on another, on a mark or on a curve: each as near to its point as the
+ * others let it.
  *
  *            ○ first      ○             a label right of its point; where that is taken above,
- *      second            third          below or left of it; farther off it gets a line
- *            \
+ *      second            third          below or left of it; farther off it gets a line; where no
+ *            \                          place is large enough its middle is left out: "fou…th"
  *             ○
  */
 #ifndef PLOTS_LABELS_H
@@ -14,23 +15,35 @@ struct label {
     struct canvas_point at;
     double radius_pt; /* of the mark there */
     const char *text;
-    struct canvas_font font; /* its alignment is not looked at */
+    struct canvas_font font;  /* its alignment is not looked at */
+    struct canvas_box placed; /* the answer: where it stands; no width: nowhere */
+};
+
+/* A mark. Leaders may run over faint ones. */
+struct label_disc {
+    struct canvas_point centre;
+    double radius_pt;
+    bool is_faint;
 };
 
 /* Where labels go. */
 struct label_field {
     struct canvas_box box;          /* they stay within */
-    const struct canvas_box *taken; /* and do not touch these */
+    const struct canvas_box *taken; /* and touch none of these, */
     size_t taken_count;
-    const struct canvas_point *dots; /* nor cover these, where they need not */
-    size_t dot_count;
-    const struct canvas_path *paths; /* and never these */
+    const struct label_disc *discs; /* nor these, */
+    size_t disc_count;
+    const struct canvas_path *paths; /* nor these */
     size_t path_count;
 };
 
 /* Draws them, the first with the first choice; those without a place are left out. How many were
  * drawn. */
-size_t labels_draw(const struct label_field *field, const struct label *labels, size_t count,
+size_t labels_draw(const struct label_field *field, struct label *labels, size_t count,
                    struct canvas *canvas);
+
+/* Puts labels of a row in the order of first choices that thins them evenly: both ends, then the
+ * middle, the quarters and so on. */
+void labels_order_evenly(struct arena *arena, struct label *labels, size_t count);
 
 #endif

@@ -14,6 +14,7 @@ static const double far_from_zero =
     0.4;                                /* low above this part of high: y need not begin at 0 */
 static const double overhang_pt = 12.0; /* of labels of x, into the margin */
 static const double height_least_pt = 60.0; /* of a panel */
+static const double head_gap_pt = 8.0;      /* behind the name of y */
 static const double panel_gap_pt = 22.0;    /* with the name of the lower one's y */
 static const double height_per_tick_pt = 11.0;
 
@@ -212,7 +213,7 @@ draw_legend(struct drawing *drawing)
 
 /* Above the axis that it names, its unit with it. */
 static void
-draw_y_name(const struct drawing *drawing)
+draw_y_name(struct drawing *drawing)
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_LEFT};
     const struct line_chart_axis *y = panel_y(drawing);
@@ -222,9 +223,12 @@ draw_y_name(const struct drawing *drawing)
     if (y->name != NULL)
         name = *unit != '\0' ? arena_format(canvas_arena(canvas), "%s (%s)", y->name, unit)
                              : y->name;
-    canvas_text(canvas,
-                (struct canvas_point){PAGE_MARGIN_PT, drawing->panel.plane.box.y_pt - 6.0},
-                &font, canvas_text_cut(canvas, &font, name, drawing->panel.plane.box.width_pt));
+    const char *shown = canvas_text_cut(canvas, &font, name, drawing->panel.plane.box.width_pt);
+    canvas_text_short(
+        canvas, (struct canvas_point){PAGE_MARGIN_PT, drawing->panel.plane.box.y_pt - 6.0},
+        &font, shown, name);
+    drawing->panel.head_from_pt =
+        PAGE_MARGIN_PT + canvas_text_width_pt(canvas, &font, shown) + head_gap_pt;
 }
 
 /* "time (ms)" of a linear scale; a log scale's labels carry the unit themselves. */
@@ -239,13 +243,13 @@ x_name(const struct drawing *drawing)
 }
 
 static void
-draw_panel(const struct drawing *drawing)
+draw_panel(struct drawing *drawing)
 {
     struct canvas *canvas = drawing->page.canvas;
     plane_draw_grid(&drawing->panel.plane, canvas);
-    line_panel_draw(&drawing->panel, canvas);
-    plane_draw_y(&drawing->panel.plane, canvas);
     draw_y_name(drawing);
+    drawing->page.left_out_count += line_panel_draw(&drawing->panel, canvas);
+    plane_draw_y(&drawing->panel.plane, canvas);
     if (drawing->panel.end == drawing->chart->series_count)
         plane_draw_x(&drawing->panel.plane, x_name(drawing), canvas);
     else

@@ -48,8 +48,8 @@ struct line_chart_point {
     bool is_hollow; /* a ring: of less weight than the others */
 };
 
-/* A place of x that means something: a light upright line, its label beside it at the top where
- * there is room. By ascending x. */
+/* A place of x that means something: a light upright line, its label above it where there is room.
+ * By ascending x. */
 struct line_chart_mark {
     double x;
     const char *label; /* may be NULL */
@@ -60,6 +60,7 @@ struct line_chart_note {
     double x, y;
     const char *text;
     bool is_strong; /* first of all, and larger */
+    bool is_bare;   /* no dot: the series has a point there */
 };
 
 struct line_chart_series {

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plots/check_texts.h"
@@ -42,8 +43,9 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "line 35.27,96.19 285.00,96.19 #DDDDDD 0.50\n"
                                  "line 35.27,82.99 285.00,82.99 #DDDDDD 0.50\n"
                                  "line 35.27,69.79 285.00,69.79 #DDDDDD 0.50\n"
-                                 "line 97.70,66.30 97.70,149.00 #DDDDDD 0.50\n"
-                                 "text 99.70 73.30 #595959 7.0 '2 waves'\n"
+                                 "text 15.00 60.30 #595959 8.0 'TFLOP/s'\n"
+                                 "line 97.70,55.30 97.70,149.00 #DDDDDD 0.50\n"
+                                 "text 99.70 60.90 #595959 7.0 '2 waves'\n"
                                  "polygon 35.27,117.31 160.13,69.79 285.00,96.19 285.00,96.19 "
                                  "160.13,69.79 35.27,127.88 #0072B2 0.18\n"
                                  "curve 35.27,122.60 160.13,69.79 285.00,96.19 #0072B2 1.40\n"
@@ -59,7 +61,6 @@ static const char small_dump[] = "canvas 300.00 200.00\n"
                                  "text 15.00 99.11 #595959 8.0 '200'\n"
                                  "text 15.00 85.91 #595959 8.0 '250'\n"
                                  "text 15.00 72.71 #595959 8.0 '300'\n"
-                                 "text 15.00 60.30 #595959 8.0 'TFLOP/s'\n"
                                  "line 35.27,149.00 285.00,149.00 #595959 0.50\n"
                                  "line 35.27,149.00 35.27,153.00 #595959 0.50\n"
                                  "line 97.70,149.00 97.70,153.00 #595959 0.50\n"
@@ -139,7 +140,7 @@ add_notes(struct line_chart_series *series, uint64_t *seed)
             curve[i].x, curve[i].y,
             arena_format(arena, "%u waves, not %u", draw_number(seed, 99999),
                          draw_number(seed, 9)),
-            draw_number(seed, 2)};
+            draw_number(seed, 2), draw_number(seed, 5) == 0};
     for (size_t i = 0; i < series->vertex_count; i++)
         if (draw_number(seed, 40) == 0)
             curve[i].y = draw_number(seed, 2) ? (double)NAN : (double)INFINITY;
@@ -193,6 +194,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     struct line_chart chart = random_chart(&seed);
     line_chart_draw(&chart, check_page(_i), canvas);
     check_texts(canvas);
+    check_marks(canvas);
 }
 END_TEST
 
@@ -237,8 +239,9 @@ START_TEST(a_panel_has_a_scale_and_marks_of_its_own)
 }
 END_TEST
 
-/* From the end of a curve that ends early a hairline of its colour leads to its label. */
-START_TEST(a_label_far_from_its_curve_is_led_to)
+/* Half of the chart's width from the column: the label stands at the curve's end, and no line
+ * leads across the chart. */
+START_TEST(a_curve_that_ends_early_is_named_there)
 {
     static const struct line_chart_vertex whole[] = {{0, 1, 1, 1}, {8, 1, 1, 1}},
                                           half[] = {{0, 2, 2, 2}, {4, 2, 2, 2}};
@@ -253,15 +256,99 @@ START_TEST(a_label_far_from_its_curve_is_led_to)
                                          .series_count = 2},
                     &STYLE_PAGE_WEB, canvas);
     canvas_dump(canvas, &dump);
-    size_t leaders[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        const char *colour =
-            arena_format(arena, "#%06X 0.50\n", (unsigned)line_chart_colour((size_t)i));
-        for (const char *at = strstr(dump.bytes, colour); at; at = strstr(at + 1, colour))
-            leaders[i]++;
+    const struct canvas_point *end = NULL;
+    const struct display_list *list = canvas_display_list(canvas);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct display_item *item = &list->items[i];
+        if (item->kind == DISPLAY_CURVE && item->rgb == line_chart_colour(1))
+            end = &item->shape.path.points[1];
+        if (item->kind != DISPLAY_TEXT || strcmp(item->shape.text.text, "half") != 0)
+            continue;
+        ck_assert_ptr_nonnull(end);
+        ck_assert(item->shape.text.left_pt > end->x_pt);
+        ck_assert(item->shape.text.left_pt < end->x_pt + 8.0);
     }
-    ck_assert_uint_eq(leaders[0], 0);
-    ck_assert_uint_eq(leaders[1], 1);
+    for (int i = 0; i < 2; i++)
+        ck_assert_ptr_null(
+            strstr(dump.bytes, arena_format(arena, "#%06X 0.50\n",
+                                            (unsigned)line_chart_colour((size_t)i))));
+}
+END_TEST
+
+/* 200 curves that end at heights in their order: the column of 480 pt at the most holds some; the
+ * highest and the lowest are named, those between evenly, and the last line counts the rest. */
+START_TEST(of_too_many_labels_an_even_choice_stays)
+{
+    enum { MANY = 200 };
+    struct line_chart_series series[MANY];
+    struct line_chart_vertex curves[MANY][2];
+    size_t named = 0, missing = 0, last = 0, widest = 0, narrowest = MANY;
+    for (int i = 0; i < MANY; i++) {
+        double y = MANY - i;
+        curves[i][0] = (struct line_chart_vertex){0, y, y, y};
+        curves[i][1] = (struct line_chart_vertex){8, y, y, y};
+        series[i] = (struct line_chart_series){
+            .label = arena_format(arena, "%d", i), .curve = curves[i], .vertex_count = 2};
+    }
+    line_chart_draw(&(struct line_chart){.title = "Many",
+                                         .x = {"n", "", LINE_CHART_LINEAR},
+                                         .y = {"rate", "", LINE_CHART_LINEAR},
+                                         .series = series,
+                                         .series_count = MANY},
+                    &STYLE_PAGE_WEB, canvas);
+    const struct display_list *list = canvas_display_list(canvas);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct display_text *text = &list->items[i].shape.text;
+        if (list->items[i].kind != DISPLAY_TEXT)
+            continue;
+        if (text->text[0] == '+')
+            missing = strtoul(text->text + 1, NULL, 10);
+        if (!text->font.is_bold || text->font.size_pt != STYLE_SMALL_PT || text->text[0] == '+')
+            continue;
+        size_t index = strtoul(text->text, NULL, 10), step = index - last;
+        ck_assert_uint_eq(named == 0, index == 0);
+        if (named > 0) {
+            widest = step > widest ? step : widest;
+            narrowest = step < narrowest ? step : narrowest;
+        }
+        last = index;
+        named++;
+    }
+    ck_assert_uint_gt(named, 20);
+    ck_assert_uint_eq(last, MANY - 1);
+    ck_assert_uint_eq(named + missing, MANY);
+    ck_assert_uint_le(widest, narrowest + 1);
+    check_texts(canvas);
+}
+END_TEST
+
+/* Notes beside a curve that fills the plane: what has no room is counted at the page's foot. */
+START_TEST(a_note_without_room_is_counted)
+{
+    enum { MANY = 400 };
+    struct line_chart_vertex curve[MANY];
+    struct line_chart_note notes[MANY];
+    for (int i = 0; i < MANY; i++) {
+        double y = i % 2 == 0 ? 0.0 : 1.0;
+        curve[i] = (struct line_chart_vertex){i, y, y, y};
+        notes[i] = (struct line_chart_note){i, y, "said of it", false, false};
+    }
+    const struct line_chart_series series = {
+        .curve = curve, .vertex_count = MANY, .notes = notes, .note_count = MANY};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "Full",
+                                         .footer = "from there",
+                                         .x = {"n", "", LINE_CHART_LINEAR},
+                                         .y = {"rate", "", LINE_CHART_LINEAR},
+                                         .series = &series,
+                                         .series_count = 1},
+                    &STYLE_PAGE_SINGLE, canvas);
+    canvas_dump(canvas, &dump);
+    int said = count_of(dump.bytes, "'said of it'") + count_of(dump.bytes, "…");
+    ck_assert_ptr_nonnull(
+        strstr(dump.bytes, arena_format(arena, "'%d labels have no room'", MANY - said)));
+    check_texts(canvas);
+    check_marks(canvas);
 }
 END_TEST
 
@@ -286,6 +373,7 @@ START_TEST(one_point_alone_has_a_scale)
                                          .series_count = 1},
                     &STYLE_PAGE_SINGLE, canvas);
     check_texts(canvas);
+    check_marks(canvas);
     ck_assert(canvas_write(canvas, "x.png", &png, &errors));
 }
 END_TEST
@@ -365,7 +453,9 @@ line_chart_suite(void)
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
-    tcase_add_test(tests, a_label_far_from_its_curve_is_led_to);
+    tcase_add_test(tests, a_curve_that_ends_early_is_named_there);
+    tcase_add_test(tests, of_too_many_labels_an_even_choice_stays);
+    tcase_add_test(tests, a_note_without_room_is_counted);
     tcase_add_test(tests, the_first_colours_differ);
     tcase_add_test(tests, one_point_alone_has_a_scale);
     tcase_add_test(tests, a_curve_has_a_gap_where_nothing_is_known);

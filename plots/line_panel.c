@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "plots/curve_ends.h"
 #include "plots/labels.h"
-#include "plots/spread.h"
 #include "plots/thin.h"
 
 enum { CROWD = 4096, PIECE = 1 << 16 };
@@ -14,17 +14,15 @@ static const double point_radius_pt = 2.2;
 static const double point_halo_pt = 0.7; /* of paper round a point, to part it from the curve */
 static const double ring_pt = 0.8;
 static const double note_radius_pt = 1.8, strong_note_radius_pt = 3.0;
-static const double label_shade = 0.45;    /* of the series' colour, that letters be read */
-static const double series_gap_pt = 6.0;   /* from the box to a curve's label */
-static const double leader_from_pt = 24.0; /* a curve that ends so far before its label */
 static const double lone_band_pt = 6.0;
 static const double limit_pt = 1.2;
-static const double thin_pitch_pt = 0.375;                         /* a dot of a PNG */
+static const double mark_head_pt = 11.0;   /* of a mark's line, above the plane */
+static const double text_top = 0.8;        /* of the letters' size, above their foot */
+static const double thin_pitch_pt = 0.375; /* a dot of a PNG */
 static const double thin_curve_pitch_pt = LINE_PANEL_CURVE_PT / 2; /* columns of it overlap */
 static const double thin_points_pitch_pt = 1.5;
 static const double crowd_pitch_pt = 2.2; /* a radius: discs of two squares touch at least */
 
-static const struct canvas_font series_font = {STYLE_SMALL_PT, true, STYLE_INK, CANVAS_LEFT};
 static const struct canvas_font tiny_font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
 
 /* Curves that share a panel differ; of one with a y of its own the colour says nothing. */
@@ -40,6 +38,8 @@ struct drawn {
     size_t taken_count, taken_room;
     struct canvas_path *paths;
     size_t path_count, path_room;
+    struct label_disc *discs;
+    size_t disc_count, disc_room;
 };
 
 size_t
@@ -51,14 +51,11 @@ line_panel_count(const struct line_chart *chart)
 double
 line_panel_labels_pt(const struct line_chart *chart, const struct canvas *canvas)
 {
-    double widest = 0.0;
-    for (size_t s = 0; s < chart->series_count; s++) {
-        const char *label = chart->series[s].label;
-        if (label != NULL)
-            widest =
-                fmax(widest, series_gap_pt + canvas_text_width_pt(canvas, &series_font, label));
-    }
-    return widest;
+    const char **names =
+        arena_alloc(canvas_arena(canvas), chart->series_count + 1, sizeof *names);
+    for (size_t s = 0; s < chart->series_count; s++)
+        names[s] = chart->series[s].label;
+    return curve_ends_width_pt(names, chart->series_count, canvas);
 }
 
 static void
@@ -78,29 +75,46 @@ add_path(struct drawn *drawn, struct canvas_path path, struct canvas *canvas)
 }
 
 static void
-draw_marks(const struct line_panel *panel, struct drawn *drawn, struct canvas *canvas)
+add_disc(struct drawn *drawn, struct canvas_point centre, double radius_pt, bool is_faint,
+         struct canvas *canvas)
+{
+    drawn->discs = arena_grow(canvas_arena(canvas), drawn->discs, drawn->disc_count,
+                              &drawn->disc_room, sizeof *drawn->discs);
+    drawn->discs[drawn->disc_count++] = (struct label_disc){centre, radius_pt, is_faint};
+}
+
+/* Lines through the plane and a little above it, where their labels stand: the first of them that
+ * has room, and those behind it that do not touch the last. How many have none. */
+static size_t
+draw_marks(const struct line_panel *panel, struct canvas *canvas)
 {
     const struct canvas_box *box = &panel->plane.box;
-    double reached_pt = box->x_pt;
+    double reached_pt = fmax(panel->head_from_pt, box->x_pt);
+    size_t left_out = 0;
     const struct line_chart_series *series = &panel->chart->series[panel->first];
     size_t count = panel->end == panel->first + 1 ? series->mark_count : 0;
     for (size_t i = 0; i < count; i++) {
         const struct line_chart_mark *mark = &series->marks[i];
         double x_pt = plane_point(&panel->plane, mark->x, panel->plane.y.low).x_pt;
-        canvas_line(canvas, (struct canvas_point){x_pt, box->y_pt},
+        bool has_label = mark->label != NULL && mark->label[0] != '\0';
+        double width_pt =
+            has_label ? canvas_text_width_pt(canvas, &tiny_font, mark->label) : 0.0;
+        double end_pt = x_pt + 2.0 + width_pt;
+        bool has_room = has_label && x_pt >= reached_pt &&
+                        end_pt <= box->x_pt + box->width_pt + panel->plane.overhang_pt;
+        double top_pt = box->y_pt - (has_room ? mark_head_pt : 0.0);
+        canvas_line(canvas, (struct canvas_point){x_pt, top_pt},
                     (struct canvas_point){x_pt, box->y_pt + box->height_pt}, STYLE_HAIRLINE_PT,
                     STYLE_GRID);
-        if (mark->label == NULL)
+        left_out += has_label && !has_room;
+        if (!has_room)
             continue;
-        double width_pt = canvas_text_width_pt(canvas, &tiny_font, mark->label);
-        double end_pt = x_pt + 2.0 + width_pt;
-        if (x_pt < reached_pt || end_pt > box->x_pt + box->width_pt)
-            continue;
-        canvas_text(canvas, (struct canvas_point){x_pt + 2.0, box->y_pt + STYLE_TINY_PT},
+        canvas_text(canvas,
+                    (struct canvas_point){x_pt + 2.0, top_pt + text_top * STYLE_TINY_PT},
                     &tiny_font, mark->label);
-        add_taken(drawn, (struct canvas_box){x_pt, box->y_pt, width_pt + 4.0, 10.0}, canvas);
         reached_pt = end_pt + 3.0;
     }
+    return left_out;
 }
 
 /* The first vertex from `at` on that cannot be drawn; the count, if all can. */
@@ -259,7 +273,7 @@ make_points(const struct line_panel *panel, const struct line_chart_series *seri
  * what others hide. */
 static void
 draw_points(const struct line_panel *panel, const struct line_chart_series *series,
-            uint32_t rgb, struct canvas *canvas)
+            uint32_t rgb, struct drawn *drawn, struct canvas *canvas)
 {
     struct arena *arena = canvas_arena(canvas);
     struct thin_dots layers[2];
@@ -273,8 +287,10 @@ draw_points(const struct line_panel *panel, const struct line_chart_series *seri
             canvas_dot(canvas, layers[layer].points[i], point_radius_pt + point_halo_pt,
                        STYLE_PAPER);
     for (int layer = 0; layer < 2; layer++)
-        for (size_t i = 0; i < layers[layer].count; i++)
+        for (size_t i = 0; i < layers[layer].count; i++) {
             line_panel_draw_point(canvas, layers[layer].points[i], layer == 0, rgb);
+            add_disc(drawn, layers[layer].points[i], point_radius_pt, true, canvas);
+        }
 }
 
 uint32_t
@@ -282,7 +298,7 @@ line_panel_point_colour(const struct line_chart *chart, size_t series)
 {
     return chart->series_count <= line_panel_count(chart)
                ? style_colour(STYLE_MEASURED)
-               : style_shade(line_chart_colour(series), label_shade);
+               : style_shade(line_chart_colour(series), CURVE_ENDS_SHADE);
 }
 
 static void
@@ -298,14 +314,8 @@ draw_series(const struct line_panel *panel, struct drawn *drawn, struct canvas *
     for (size_t s = panel->end; s-- > panel->first;)
         draw_curve(panel, &chart->series[s], colour_of(chart, s), drawn, canvas);
     for (size_t s = panel->end; s-- > panel->first;)
-        draw_points(panel, &chart->series[s], line_panel_point_colour(chart, s), canvas);
+        draw_points(panel, &chart->series[s], line_panel_point_colour(chart, s), drawn, canvas);
 }
-
-/* A curve's label and where it wants to be. */
-struct end_label {
-    size_t series;
-    struct canvas_point end;
-};
 
 /* Where the curve's last vertex that is drawn lies; false when there is none. */
 static bool
@@ -320,55 +330,36 @@ find_end(const struct line_panel *panel, const struct line_chart_series *series,
     return false;
 }
 
-/* The labels there are, from the top down. */
-static size_t
-collect_end_labels(const struct line_panel *panel, struct end_label *ends)
+static struct label_field
+make_field(const struct line_panel *panel, const struct drawn *drawn)
 {
-    size_t count = 0;
-    for (size_t s = panel->first; s < panel->end; s++) {
-        struct end_label end = {.series = s};
-        const struct line_chart_series *series = &panel->chart->series[s];
-        if (series->label == NULL || !find_end(panel, series, &end.end))
-            continue;
-        size_t place = count++;
-        for (; place > 0 && ends[place - 1].end.y_pt > end.end.y_pt; place--)
-            ends[place] = ends[place - 1];
-        ends[place] = end;
-    }
-    return count;
+    return (struct label_field){.box = panel->plane.box,
+                                .taken = drawn->taken,
+                                .taken_count = drawn->taken_count,
+                                .discs = drawn->discs,
+                                .disc_count = drawn->disc_count,
+                                .paths = drawn->paths,
+                                .path_count = drawn->path_count};
 }
 
-/* Labels at the curves' ends in their colours, moved apart; as many as the box's height holds. */
+/* The names of curves, and that later labels keep off them. */
 static void
-draw_end_labels(const struct line_panel *panel, struct canvas *canvas)
+draw_ends(const struct line_panel *panel, struct drawn *drawn, struct canvas *canvas)
 {
-    const struct canvas_box *box = &panel->plane.box;
-    struct arena *arena = canvas_arena(canvas);
-    size_t room = panel->chart->series_count + 1;
-    struct end_label *ends = arena_alloc(arena, room, sizeof *ends);
-    struct spread_label *labels = arena_alloc(arena, room, sizeof *labels);
-    size_t count = collect_end_labels(panel, ends);
-    for (size_t i = 0; i < count; i++)
-        labels[i] =
-            (struct spread_label){.wanted = ends[i].end.y_pt, .width = STYLE_SMALL_PT * 1.2};
-    const double range[2] = {box->y_pt, box->y_pt + box->height_pt};
-    while (count > 0 && !spread_labels(arena, labels, count, range, 0.0))
-        count--;
-    double right_pt = box->x_pt + box->width_pt;
-    for (size_t i = 0; i < count; i++) {
-        struct canvas_font font = series_font;
-        uint32_t rgb = colour_of(panel->chart, ends[i].series);
-        font.rgb = style_shade(rgb, label_shade);
-        if (ends[i].end.x_pt + leader_from_pt < right_pt)
-            canvas_line(canvas, ends[i].end,
-                        (struct canvas_point){right_pt + series_gap_pt / 2, labels[i].centre},
-                        STYLE_HAIRLINE_PT, rgb);
-        struct canvas_point at = {right_pt + series_gap_pt,
-                                  labels[i].centre + 0.365 * STYLE_SMALL_PT};
-        const char *label = panel->chart->series[ends[i].series].label;
-        double width_pt = panel->labels_pt - series_gap_pt + 0.01;
-        canvas_text(canvas, at, &font, canvas_text_cut(canvas, &font, label, width_pt));
+    struct curve_end *ends =
+        arena_alloc(canvas_arena(canvas), panel->end - panel->first + 1, sizeof *ends);
+    size_t count = 0;
+    for (size_t s = panel->first; s < panel->end; s++) {
+        const struct line_chart_series *series = &panel->chart->series[s];
+        struct curve_end *end = &ends[count];
+        *end = (struct curve_end){.text = series->label, .rgb = colour_of(panel->chart, s)};
+        count += series->label != NULL && find_end(panel, series, &end->at);
     }
+    const struct label_field field = make_field(panel, drawn);
+    curve_ends_draw(&field, panel->labels_pt - CURVE_ENDS_GAP_PT, ends, count, canvas);
+    for (size_t i = 0; i < count; i++)
+        if (ends[i].placed.width_pt > 0.0)
+            add_taken(drawn, ends[i].placed, canvas);
 }
 
 /* A level line from end to end, and where its label belongs. */
@@ -393,53 +384,48 @@ draw_note(const struct line_panel *panel, const struct line_chart_note *note,
 {
     double radius_pt = note->is_strong ? strong_note_radius_pt : note_radius_pt;
     struct canvas_point at = plane_point(&panel->plane, note->x, note->y);
-    canvas_dot(canvas, at, radius_pt + point_halo_pt, STYLE_PAPER);
-    canvas_dot(canvas, at, radius_pt, note->is_strong ? STYLE_INK : STYLE_QUIET);
+    if (!note->is_bare) {
+        canvas_dot(canvas, at, radius_pt + point_halo_pt, STYLE_PAPER);
+        canvas_dot(canvas, at, radius_pt, note->is_strong ? STYLE_INK : STYLE_QUIET);
+    }
     struct canvas_font font = tiny_font;
     font.is_bold = note->is_strong;
     font.rgb = note->is_strong ? STYLE_INK : STYLE_QUIET;
-    return (struct label){at, radius_pt, note->text, font};
+    return (struct label){.at = at, .radius_pt = radius_pt, .text = note->text, .font = font};
 }
 
-/* The dots of notes first, then what they say. */
-static void
-draw_notes(const struct line_panel *panel, struct drawn *drawn, bool has_limit,
+/* The dots of notes, and their labels. */
+static size_t
+draw_notes(const struct line_panel *panel, struct drawn *drawn, struct label *labels,
            struct canvas *canvas)
 {
-    struct arena *arena = canvas_arena(canvas);
-    size_t room = 1, count = 0;
+    size_t count = 0;
     for (size_t s = panel->first; s < panel->end; s++)
-        room += panel->chart->series[s].note_count;
-    struct label *labels = arena_alloc(arena, room, sizeof *labels);
-    struct canvas_point *dots = arena_alloc(arena, room, sizeof *dots);
-    if (has_limit)
-        labels[count++] = draw_limit(panel, drawn, canvas);
-    for (size_t s = panel->first; s < panel->end; s++)
-        for (size_t i = 0; i < panel->chart->series[s].note_count; i++)
-            labels[count++] = draw_note(panel, &panel->chart->series[s].notes[i], canvas);
-    for (size_t i = 0; i < count; i++)
-        dots[i] = labels[i].at;
-    const struct label_field field = {
-        .box = panel->plane.box,
-        .taken = drawn->taken,
-        .taken_count = drawn->taken_count,
-        .dots = dots,
-        .dot_count = count,
-        .paths = drawn->paths,
-        .path_count = drawn->path_count,
-    };
-    labels_draw(&field, labels, count, canvas);
+        for (size_t i = 0; i < panel->chart->series[s].note_count; i++) {
+            const struct line_chart_note *note = &panel->chart->series[s].notes[i];
+            labels[count] = draw_note(panel, note, canvas);
+            add_disc(drawn, labels[count].at, labels[count].radius_pt, false, canvas);
+            count += note->text != NULL && note->text[0] != '\0';
+        }
+    return count;
 }
 
-void
+size_t
 line_panel_draw(const struct line_panel *panel, struct canvas *canvas)
 {
     struct drawn drawn = {0};
     double limit = panel->chart->limit.y;
-    bool has_limit = panel->chart->limit.name != NULL && limit >= panel->plane.y.low &&
-                     limit <= panel->plane.y.high;
-    draw_marks(panel, &drawn, canvas);
+    size_t room = 1, count = 0;
+    for (size_t s = panel->first; s < panel->end; s++)
+        room += panel->chart->series[s].note_count;
+    struct label *labels = arena_alloc(canvas_arena(canvas), room, sizeof *labels);
+    size_t left_out = draw_marks(panel, canvas);
     draw_series(panel, &drawn, canvas);
-    draw_end_labels(panel, canvas);
-    draw_notes(panel, &drawn, has_limit, canvas);
+    if (panel->chart->limit.name != NULL && limit >= panel->plane.y.low &&
+        limit <= panel->plane.y.high)
+        labels[count++] = draw_limit(panel, &drawn, canvas);
+    count += draw_notes(panel, &drawn, labels + count, canvas);
+    draw_ends(panel, &drawn, canvas);
+    const struct label_field field = make_field(panel, &drawn);
+    return left_out + count - labels_draw(&field, labels, count, canvas);
 }

@@ -8,8 +8,9 @@
 struct line_panel {
     const struct line_chart *chart;
     struct plane plane;
-    size_t first, end; /* its series, the last one excluded */
-    double labels_pt;  /* room right of the plane for labels at the curves' ends */
+    size_t first, end;   /* its series, the last one excluded */
+    double labels_pt;    /* room right of the plane for labels at the curves' ends */
+    double head_from_pt; /* x from where on marks are named above the plane */
 };
 
 #define LINE_PANEL_CURVE_PT             1.4
@@ -18,8 +19,9 @@ struct line_panel {
 /* The widest label at a curve's end, with its gap. */
 double line_panel_labels_pt(const struct line_chart *chart, const struct canvas *canvas);
 
-/* All but the axes' labels; the grid behind it is drawn already. */
-void line_panel_draw(const struct line_panel *panel, struct canvas *canvas);
+/* All but the axes' labels; the grid behind it is drawn already. How many labels of notes,
+ * marks and limit have no place. */
+size_t line_panel_draw(const struct line_panel *panel, struct canvas *canvas);
 
 /* A measured point of a series as a disc or a ring. */
 void line_panel_draw_point(struct canvas *canvas, struct canvas_point at, bool is_hollow,

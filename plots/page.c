@@ -74,9 +74,9 @@ draw_paragraph(struct page *page, const struct canvas_font *font, const char *te
         text == NULL ? 0
                      : page_wrap(page->canvas, font, text, page_content_width_pt(page), lines);
     for (size_t i = 0; i < count; i++) {
-        page->y_pt += leading_pt;
-        canvas_text(page->canvas, (struct canvas_point){PAGE_MARGIN_PT, page->y_pt}, font,
-                    lines[i]);
+        struct canvas_point at = {PAGE_MARGIN_PT, page->y_pt += leading_pt};
+        bool is_cut = i + 1 == PAGE_LINES_MAX || strstr(lines[i], "…") != NULL;
+        canvas_text_short(page->canvas, at, font, lines[i], is_cut ? text : lines[i]);
     }
 }
 
@@ -95,15 +95,34 @@ page_draw_titles(struct page *page, const char *title, const char *subtitle)
     page->y_pt += PAGE_SECTION_GAP_PT;
 }
 
+/* "12 labels have no room"; its width and a gap. */
+static double
+draw_left_out(const struct page *page, const struct canvas_font *font, double baseline_pt)
+{
+    struct canvas *canvas = page->canvas;
+    if (page->left_out_count == 0)
+        return 0.0;
+    const char *text = page->left_out_count == 1
+                           ? "1 label has no room"
+                           : arena_format(canvas_arena(canvas), "%zu labels have no room",
+                                          page->left_out_count);
+    double width_pt = canvas_text_width_pt(canvas, font, text);
+    canvas_text(canvas,
+                (struct canvas_point){page->width_pt - PAGE_MARGIN_PT - width_pt, baseline_pt},
+                font, text);
+    return width_pt + legend_gap_pt;
+}
+
 void
 page_draw_footer(const struct page *page, const char *footer)
 {
     const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
     struct canvas_point at = {PAGE_MARGIN_PT,
                               canvas_height_pt(page->canvas) - PAGE_MARGIN_PT + 3.0};
+    double room_pt = page_content_width_pt(page) - draw_left_out(page, &font, at.y_pt);
     if (footer != NULL)
-        canvas_text(page->canvas, at, &font,
-                    canvas_text_cut(page->canvas, &font, footer, page_content_width_pt(page)));
+        canvas_text_short(page->canvas, at, &font,
+                          canvas_text_cut(page->canvas, &font, footer, room_pt), footer);
 }
 
 double
@@ -120,10 +139,12 @@ page_draw_legend_name(struct page *page, double x_pt, const char *name, double *
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_INK, CANVAS_LEFT};
     double lead = PAGE_SWATCH_PT + swatch_gap_pt;
-    name = canvas_text_cut(page->canvas, &font, name, page_content_width_pt(page) - lead);
-    double width = lead + canvas_text_width_pt(page->canvas, &font, name);
+    const char *shown =
+        canvas_text_cut_middle(page->canvas, &font, name, page_content_width_pt(page) - lead);
+    double width = lead + canvas_text_width_pt(page->canvas, &font, shown);
     x_pt = page_legend_x_pt(page, x_pt, width);
-    canvas_text(page->canvas, (struct canvas_point){x_pt + lead, page->y_pt}, &font, name);
+    canvas_text_short(page->canvas, (struct canvas_point){x_pt + lead, page->y_pt}, &font,
+                      shown, name);
     *next_x_pt = x_pt + width + legend_gap_pt;
     return (struct canvas_box){x_pt, page->y_pt - PAGE_SWATCH_PT + 0.8, PAGE_SWATCH_PT,
                                PAGE_SWATCH_PT};

@@ -9,7 +9,8 @@
 struct page {
     struct canvas *canvas;
     double width_pt;
-    double y_pt; /* how far down has been drawn */
+    double y_pt;           /* how far down has been drawn */
+    size_t left_out_count; /* labels without a place: the footer says how many */
 };
 
 #define PAGE_MARGIN_PT         15.0
@@ -29,7 +30,8 @@ size_t page_wrap(const struct canvas *canvas, const struct canvas_font *font, co
 /* From the top, each in lines of the page's width; the subtitle may be NULL. */
 void page_draw_titles(struct page *page, const char *title, const char *subtitle);
 
-/* Above the lower edge of a canvas whose height is set; the footer may be NULL. */
+/* Above the lower edge of a canvas whose height is set; the footer may be NULL. At its right end
+ * stands how many labels were left out, if any. */
 void page_draw_footer(const struct page *page, const char *footer);
 
 /* Where something of a legend that wide stands that would follow at x: there, or at the beginning

@@ -8,6 +8,7 @@
 #include "plots/axis.h"
 #include "plots/columns.h"
 #include "plots/critical_frame.h"
+#include "plots/span_labels.h"
 #include "sim/base/units.h"
 
 const double PANEL_COLUMN_PT = 0.375;
@@ -16,9 +17,6 @@ static const double two_line_pitch_pt = 21.0; /* room for label and sub-label in
 static const double label_pitch_pt = 9.5;     /* room for one line */
 static const double gutter_gap_pt = 10.0;
 static const double divider_from_pt = 3.0; /* equal neighbours at least so wide are divided */
-static const double span_padding_pt = 1.5;
-static const double roomy_bar_pt = 14.0;     /* room for STYLE_SMALL_PT */
-static const double two_lines_bar_pt = 18.0; /* room for two lines of STYLE_TINY_PT */
 
 static int
 compare_spans(const void *a, const void *b)
@@ -59,8 +57,8 @@ struct inks {
     unsigned count; /* the next free number; 0 is no ink */
 };
 
-static uint32_t
-span_colour(const struct timeline_span *span)
+uint32_t
+panel_span_colour(const struct timeline_span *span)
 {
     const double shade_steps = 8.0;
     double shade = fmax(-1.0, fmin(1.0, span->shade));
@@ -72,7 +70,7 @@ static unsigned
 ink_of(struct inks *inks, const struct timeline_span *span)
 {
     bool is_hatched = span->slot == STYLE_BUBBLE;
-    uint32_t rgb = span_colour(span);
+    uint32_t rgb = panel_span_colour(span);
     for (unsigned i = 1; i < inks->count; i++)
         if (inks->rgb[i] == rgb && inks->is_hatched[i] == is_hatched)
             return i;
@@ -88,6 +86,15 @@ panel_x_pt(const struct panel *panel, int64_t at_ps)
 {
     double part = (double)(at_ps - panel->start_ps) / (double)(panel->end_ps - panel->start_ps);
     return panel->rows.x_pt + panel->rows.width_pt * part;
+}
+
+bool
+panel_is_on_edge(const struct panel *panel, double left_pt, double right_pt)
+{
+    for (int i = 0; i < 2; i++)
+        if (panel->edges_pt[i] > left_pt - 1.0 && panel->edges_pt[i] < right_pt + 1.0)
+            return true;
+    return false;
 }
 
 static bool
@@ -223,78 +230,6 @@ draw_dividers(const struct panel *panel, const struct columns_span *spans, size_
     }
 }
 
-/* The text at the box's centre line, `lines` lines of it starting at line 0. */
-static void
-draw_in_box(struct canvas *canvas, struct canvas_box box, const struct canvas_font *font,
-            const char *const lines[2])
-{
-    int count = lines[1] != NULL ? 2 : 1;
-    double leading = font->size_pt * 1.15, cap_height = font->size_pt * 0.73;
-    double first = box.y_pt + box.height_pt / 2 + cap_height / 2 - leading * (count - 1) / 2.0;
-    for (int i = 0; i < count; i++)
-        canvas_text(canvas,
-                    (struct canvas_point){box.x_pt + box.width_pt / 2, first + leading * i},
-                    font, lines[i]);
-}
-
-static bool
-lines_fit(const struct canvas *canvas, const struct canvas_font *font,
-          const char *const lines[2], double room_pt)
-{
-    return canvas_text_width_pt(canvas, font, lines[0]) <= room_pt &&
-           (lines[1] == NULL || canvas_text_width_pt(canvas, font, lines[1]) <= room_pt);
-}
-
-/* Numbers stand on the line, other words reach below it. */
-static double
-least_height_pt(const char *label)
-{
-    bool is_number = strspn(label, "0123456789") == strlen(label);
-    return is_number ? 0.88 * STYLE_TINY_PT : STYLE_TINY_PT + 2.0;
-}
-
-/* The label in one line, else in smaller letters, else in two lines, else not at all. */
-static void
-draw_span_label(struct canvas *canvas, struct canvas_box box, const char *label, uint32_t fill)
-{
-    struct canvas_font font = {STYLE_SMALL_PT, false, style_text_on(fill), CANVAS_CENTRE};
-    double room_pt = box.width_pt - 2 * span_padding_pt;
-    const char *lines[2] = {label, NULL};
-    if (box.height_pt < least_height_pt(label) || room_pt < STYLE_TINY_PT / 2)
-        return;
-    if (box.height_pt < roomy_bar_pt || !lines_fit(canvas, &font, lines, room_pt))
-        font.size_pt = STYLE_TINY_PT;
-    if (lines_fit(canvas, &font, lines, room_pt)) {
-        draw_in_box(canvas, box, &font, lines);
-        return;
-    }
-    if (box.height_pt >= two_lines_bar_pt && canvas_text_split(canvas, label, lines) &&
-        lines_fit(canvas, &font, lines, room_pt))
-        draw_in_box(canvas, box, &font, lines);
-}
-
-static void
-draw_labels(const struct panel *panel, size_t row, struct canvas_box bar, struct canvas *canvas)
-{
-    const struct panel_source *source = panel->source;
-    int64_t reached = panel->start_ps;
-    for (size_t i = source->row_begin[row]; i < source->row_begin[row + 1]; i++) {
-        const struct timeline_span *span = &source->spans[i];
-        int64_t from = span->start_ps > reached ? span->start_ps : reached;
-        int64_t to = span->end_ps < panel->end_ps ? span->end_ps : panel->end_ps;
-        if (from >= to)
-            continue;
-        reached = to;
-        if (span->label == NULL)
-            continue;
-        struct canvas_box box = bar;
-        box.x_pt = panel_x_pt(panel, from);
-        box.width_pt = panel_x_pt(panel, to) - box.x_pt;
-        if (box.width_pt >= STYLE_TINY_PT)
-            draw_span_label(canvas, box, span->label, span_colour(span));
-    }
-}
-
 static void
 draw_row(const struct panel *panel, size_t row, struct canvas_box bar, struct inks *inks,
          struct canvas *canvas)
@@ -366,8 +301,10 @@ draw_row_label(const struct panel *panel, size_t row, struct canvas_box box,
         if (canvas_text_width_pt(canvas, &small, sub_label) > sub_room)
             sub_label = "";
     }
-    canvas_text(canvas, at, &font, canvas_text_cut(canvas, &font, names->label, room));
-    canvas_text(canvas, sub_at, &small, canvas_text_cut(canvas, &small, sub_label, sub_room));
+    canvas_text_short(canvas, at, &font,
+                      canvas_text_cut_middle(canvas, &font, names->label, room), names->label);
+    canvas_text_short(canvas, sub_at, &small,
+                      canvas_text_cut(canvas, &small, sub_label, sub_room), sub_label);
 }
 
 /* The bar of a row with what is attached to it. */
@@ -492,7 +429,8 @@ panel_draw(const struct panel *panel, struct canvas *canvas)
             critical_frame_draw(panel, row, bars[row], canvas);
     for (size_t row = 0; row < row_count; row++)
         if (bars[row].height_pt > 0.0)
-            draw_labels(panel, row, bars[row], canvas);
+            span_labels_draw(panel, row, attached_to(panel->source->timeline, row) > 0,
+                             bars[row], canvas);
     draw_row_labels(panel, bars, canvas);
     draw_axis(panel, &axis, canvas);
 }

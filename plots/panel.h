@@ -19,6 +19,7 @@ struct panel {
     struct canvas_box rows; /* where spans are drawn */
     double margin_pt;       /* x of the row labels */
     double below_pt;        /* between the rows and the axis */
+    double edges_pt[2];     /* x of upright lines that no letters may cross; both 0: none */
     int64_t start_ps, end_ps;
     bool is_whole; /* not a window of it: the axis says when the step ends */
 };
@@ -30,6 +31,11 @@ enum { PANEL_AXIS_PT = 22 };
 
 /* The place of a time, which must lie in the window. */
 double panel_x_pt(const struct panel *panel, int64_t at_ps);
+
+uint32_t panel_span_colour(const struct timeline_span *span);
+
+/* Whether one of the edges runs between two places, or at less than a point beside them. */
+bool panel_is_on_edge(const struct panel *panel, double left_pt, double right_pt);
 
 /* How wide the labels are that stand left of rows of that pitch (of a weight of 1). */
 double panel_gutter_pt(const struct timeline *timeline, const struct canvas *canvas,

@@ -75,12 +75,13 @@ plane_draw_x(const struct plane *plane, const char *name, struct canvas *canvas)
     }
     double baseline_pt = bottom_pt + PLANE_LABELS_PT + PLANE_NAME_PT - 3.0;
     if (name != NULL)
-        canvas_text(
+        canvas_text_short(
             canvas,
             (struct canvas_point){plane->box.x_pt + plane->box.width_pt / 2, baseline_pt},
             &label_font,
             canvas_text_cut(canvas, &label_font, name,
-                            plane->box.width_pt + 2 * plane->overhang_pt));
+                            plane->box.width_pt + 2 * plane->overhang_pt),
+            name);
 }
 
 void

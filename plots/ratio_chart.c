@@ -172,11 +172,13 @@ draw_head(const struct plane *plane, const struct ratio_chart_panel *panel,
     const struct canvas_font title = {STYLE_SMALL_PT, true, STYLE_INK, CANVAS_LEFT};
     const struct canvas_font note = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
     const struct canvas_box *box = &plane->box;
-    canvas_text(canvas, (struct canvas_point){box->x_pt, box->y_pt - 14.5}, &title,
-                canvas_text_cut(canvas, &title, panel->title, box->width_pt));
+    canvas_text_short(canvas, (struct canvas_point){box->x_pt, box->y_pt - 14.5}, &title,
+                      canvas_text_cut(canvas, &title, panel->title, box->width_pt),
+                      panel->title);
     if (panel->note != NULL)
-        canvas_text(canvas, (struct canvas_point){box->x_pt, box->y_pt - 5.0}, &note,
-                    canvas_text_cut(canvas, &note, panel->note, box->width_pt));
+        canvas_text_short(canvas, (struct canvas_point){box->x_pt, box->y_pt - 5.0}, &note,
+                          canvas_text_cut(canvas, &note, panel->note, box->width_pt),
+                          panel->note);
 }
 
 /* Grey where answers are near, and a line where they are right. */
@@ -285,9 +287,10 @@ draw_section_title(struct grid *grid, const char *title)
     if (title == NULL)
         return;
     struct canvas_point at = {PAGE_MARGIN_PT, grid->page.y_pt + section_pt - 8.0};
-    canvas_text(
+    canvas_text_short(
         grid->page.canvas, at, &font,
-        canvas_text_cut(grid->page.canvas, &font, title, page_content_width_pt(&grid->page)));
+        canvas_text_cut(grid->page.canvas, &font, title, page_content_width_pt(&grid->page)),
+        title);
     grid->page.y_pt += section_pt;
 }
 

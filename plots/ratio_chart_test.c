@@ -181,6 +181,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     chart.footer = draw_number(&seed, 2) ? "from there" : NULL;
     ratio_chart_draw(&chart, check_page(_i), canvas);
     check_texts(canvas);
+    check_marks(canvas);
 }
 END_TEST
 

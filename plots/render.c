@@ -417,6 +417,34 @@ settle_surface_ids(struct text *svg, size_t begin)
     }
 }
 
+/* What a shortened text is short for, over the place of its letters, which cairo writes as shapes:
+ * `<rect ...><title>the whole</title></rect>`, invisible. */
+static void
+append_whole_texts(struct text *svg, size_t begin, const struct display_list *list)
+{
+    static const char end[] = "</svg>";
+    size_t kept = svg->length;
+    while (kept > begin && strncmp(svg->bytes + kept - 1, end, strlen(end)) != 0)
+        kept--;
+    if (kept == begin)
+        return;
+    svg->length = kept - 1;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct display_text *text = &list->items[i].shape.text;
+        if (list->items[i].kind != DISPLAY_TEXT || text->whole == NULL)
+            continue;
+        double ratio = list->enlarged_ratio;
+        char *escaped = g_markup_escape_text(text->whole, -1);
+        text_format(svg,
+                    "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"none\" "
+                    "pointer-events=\"all\"><title>%s</title></rect>\n",
+                    ratio * text->ink.x_pt, ratio * text->ink.y_pt, ratio * text->ink.width_pt,
+                    ratio * text->ink.height_pt, escaped);
+        g_free(escaped);
+    }
+    text_format(svg, "%s\n", end);
+}
+
 /* The title as an element, which readers aloud say and browsers show; cairo writes none. */
 static void
 insert_svg_title(struct text *svg, size_t begin, const char *title)
@@ -452,6 +480,7 @@ render_write(const struct display_list *list, const struct render_fonts *fonts,
     if (status == CAIRO_STATUS_SUCCESS && format == RENDER_SVG) {
         settle_surface_ids(out, begin);
         insert_svg_title(out, begin, list->title);
+        append_whole_texts(out, begin, list);
     }
     return status == CAIRO_STATUS_SUCCESS;
 }

@@ -10,14 +10,16 @@
 #include "plots/thin.h"
 
 static const double largest_radius_pt = 16.0, least_radius_pt = 2.0;
-static const double largest_part = 0.09; /* of the plane's height, a radius */
+static const double largest_part = 0.09; /* of the plane's height or half the page, a radius */
 static const double small_radius_pt = 2.6, faint_radius_pt = 1.5;
 static const double halo_pt = 0.7;
 static const double line_pt = 1.2, quiet_line_pt = 0.8, limit_pt = 1.2;
 static const double dash_pt = 4.0;
 static const double y_name_pt = 14.0; /* above the box */
 static const double overhang_pt = 12.0;
-static const double headroom = 0.08; /* of the range, beyond its ends */
+static const double headroom = 0.08; /* of the range, beyond its ends, */
+static const double label_room_pt =
+    18.0; /* but as much as a label over a line at the top takes */
 static const double height_least_pt = 160.0;
 static const double height_per_tick_pt = 11.0;
 static const double thin_pitch_pt = 0.5;
@@ -29,6 +31,7 @@ struct drawing {
     const struct scatter_chart *chart;
     struct page page;
     struct plane plane;
+    double disc_pt; /* radius of the largest disc */
 };
 
 static bool
@@ -67,17 +70,34 @@ find_ranges(const struct scatter_chart *chart, struct range *x, struct range *y)
         range_widen(x, chart->limit.x);
 }
 
-static struct range
-with_room(struct range range, enum line_chart_scale scale)
+/* Of the chart's discs at most; 0 where all points are small. */
+static double
+largest_disc_pt(const struct scatter_chart *chart, const struct page *page, double height_pt)
 {
+    for (size_t i = 0; i < chart->point_count; i++)
+        if (chart->points[i].area_part > 0.0 && !chart->points[i].is_faint)
+            return fmin(largest_radius_pt,
+                        largest_part * fmin(height_pt, page_content_width_pt(page) / 2));
+    return 0.0;
+}
+
+/* The range with so much room at its ends that discs there stay off the axes. Of what is never
+ * negative the room ends at 0 but for the discs. */
+static struct range
+with_room(struct range range, enum line_chart_scale scale, double length_pt, double disc_pt)
+{
+    double disc_part = disc_pt / fmax(disc_pt, length_pt - 2 * disc_pt);
+    double part = fmax(fmax(headroom, label_room_pt / length_pt), disc_part);
     range = range_open(range, scale);
     if (range_is_log(scale)) {
-        double ratio = pow(range.high / range.low, headroom);
+        double ratio = pow(range.high / range.low, part);
         return (struct range){range.low / ratio, range.high * ratio};
     }
-    double room = headroom * (range.high - range.low);
-    double low = range.low >= 0.0 ? fmax(0.0, range.low - room) : range.low - room;
-    return (struct range){low, range.high + room};
+    double span = range.high - range.low;
+    double low = range.low - part * span;
+    if (range.low >= 0.0)
+        low = fmax(disc_pt > 0.0 ? -disc_part * span : 0.0, low);
+    return (struct range){low, range.high + part * span};
 }
 
 static void
@@ -93,11 +113,14 @@ settle_plane(struct drawing *drawing, double page_height_pt)
     double height = fmax(height_least_pt, page_height_pt - top - below);
     double ticks = fmin(AXIS_TICK_MAX, floor(height / height_per_tick_pt));
     plane->overhang_pt = overhang_pt;
-    plane->y = range_axis(with_room(y, chart->y.scale), &chart->y, (size_t)ticks);
+    double disc_pt = largest_disc_pt(chart, &drawing->page, height);
+    drawing->disc_pt = disc_pt;
+    plane->y =
+        range_axis(with_room(y, chart->y.scale, height, disc_pt), &chart->y, (size_t)ticks);
     double gutter = fmax(20.0, plane_gutter_pt(&plane->y, drawing->page.canvas));
     plane->box = (struct canvas_box){PAGE_MARGIN_PT + gutter, top,
                                      page_content_width_pt(&drawing->page) - gutter, height};
-    plane->x = range_axis(with_room(x, chart->x.scale), &chart->x,
+    plane->x = range_axis(with_room(x, chart->x.scale, plane->box.width_pt, disc_pt), &chart->x,
                           plane_x_tick_max(plane->box.width_pt));
     canvas_set_size(drawing->page.canvas, drawing->page.width_pt, top + height + below);
 }
@@ -119,10 +142,11 @@ draw_axes(const struct drawing *drawing)
     plane_draw_grid(plane, canvas);
     plane_draw_y(plane, canvas);
     plane_draw_x(plane, axis_name(&chart->x, &plane->x, arena), canvas);
-    canvas_text(canvas, (struct canvas_point){PAGE_MARGIN_PT, plane->box.y_pt - 6.0},
-                &quiet_font,
-                canvas_text_cut(canvas, &quiet_font, axis_name(&chart->y, &plane->y, arena),
-                                page_content_width_pt(&drawing->page)));
+    const char *name = axis_name(&chart->y, &plane->y, arena);
+    canvas_text_short(
+        canvas, (struct canvas_point){PAGE_MARGIN_PT, plane->box.y_pt - 6.0}, &quiet_font,
+        canvas_text_cut(canvas, &quiet_font, name, page_content_width_pt(&drawing->page)),
+        name);
 }
 
 static void
@@ -168,15 +192,24 @@ draw_line(struct canvas *canvas, const struct scatter_line *line, struct canvas_
 static double
 radius_pt(const struct drawing *drawing, const struct scatter_point *point)
 {
-    double largest_pt = fmin(largest_radius_pt, largest_part * drawing->plane.box.height_pt);
     if (point->area_part > 0.0)
-        return fmax(least_radius_pt, largest_pt * sqrt(fmin(1.0, point->area_part)));
+        return fmax(least_radius_pt, drawing->disc_pt * sqrt(fmin(1.0, point->area_part)));
     return point->is_faint ? faint_radius_pt : small_radius_pt;
 }
 
+/* What labels are of, and what they keep off. */
+struct wishes {
+    struct label *labels;
+    size_t label_count;
+    struct label_disc *discs;
+    size_t disc_count;
+    struct canvas_path *paths;
+    size_t path_count;
+};
+
 /* Thinned, for there may be a million. */
 static void
-draw_faint_points(const struct drawing *drawing)
+draw_faint_points(const struct drawing *drawing, struct wishes *wishes)
 {
     const struct scatter_chart *chart = drawing->chart;
     struct canvas *canvas = drawing->page.canvas;
@@ -189,8 +222,11 @@ draw_faint_points(const struct drawing *drawing)
             points[count++] = plane_point(&drawing->plane, point->x, point->y);
     }
     count = thin_dots(points, count, drawing->plane.box, thin_pitch_pt, canvas_arena(canvas));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         canvas_dot(canvas, points[i], faint_radius_pt, style_colour(STYLE_HOST));
+        wishes->discs[wishes->disc_count++] =
+            (struct label_disc){points[i], faint_radius_pt, true};
+    }
 }
 
 /* Large discs let what lies under them show at their edge. */
@@ -221,39 +257,34 @@ draw_limit(const struct drawing *drawing)
     return (struct canvas_path){ends, 2};
 }
 
-/* What labels are of, and what they keep off. */
-struct wishes {
-    struct label *labels;
-    size_t label_count;
-    struct canvas_point *dots;
-    size_t dot_count;
-    struct canvas_box *discs; /* the square in each */
-    struct canvas_path *paths;
-    size_t path_count;
-};
-
 static void
 add_label(struct wishes *wishes, struct canvas_point at, double clear_pt, const char *text)
 {
-    if (text != NULL)
-        wishes->labels[wishes->label_count++] = (struct label){at, clear_pt, text, label_font};
+    if (text != NULL && text[0] != '\0')
+        wishes->labels[wishes->label_count++] =
+            (struct label){.at = at, .radius_pt = clear_pt, .text = text, .font = label_font};
 }
 
+/* Of discs of all sizes the first are labelled first, of a row of dots its ends. */
 static void
 add_points(const struct drawing *drawing, struct wishes *wishes)
 {
     const struct scatter_chart *chart = drawing->chart;
+    size_t first = wishes->label_count;
+    bool has_areas = false;
     for (size_t i = 0; i < chart->point_count; i++) {
         const struct scatter_point *point = &chart->points[i];
         if (point->is_faint || !is_drawn(chart, point->x, point->y))
             continue;
         struct canvas_point at = plane_point(&drawing->plane, point->x, point->y);
-        double half_pt = sqrt(0.5) * radius_pt(drawing, point);
-        wishes->discs[wishes->dot_count] =
-            (struct canvas_box){at.x_pt - half_pt, at.y_pt - half_pt, 2 * half_pt, 2 * half_pt};
-        wishes->dots[wishes->dot_count++] = at;
-        add_label(wishes, at, radius_pt(drawing, point), point->label);
+        double radius = radius_pt(drawing, point);
+        wishes->discs[wishes->disc_count++] = (struct label_disc){at, radius, false};
+        has_areas = has_areas || point->area_part > 0.0;
+        add_label(wishes, at, radius, point->label);
     }
+    if (!has_areas)
+        labels_order_evenly(canvas_arena(drawing->page.canvas), wishes->labels + first,
+                            wishes->label_count - first);
 }
 
 /* Lines and limit drawn, their labels the first to find a place. */
@@ -277,7 +308,7 @@ add_lines(const struct drawing *drawing, struct wishes *wishes)
 }
 
 static void
-draw_points(const struct drawing *drawing)
+draw_points(struct drawing *drawing)
 {
     const struct scatter_chart *chart = drawing->chart;
     struct canvas *canvas = drawing->page.canvas;
@@ -285,21 +316,19 @@ draw_points(const struct drawing *drawing)
     struct wishes wishes = {0};
     wishes.labels =
         arena_alloc(arena, chart->point_count + chart->line_count + 1, sizeof *wishes.labels);
-    wishes.dots = arena_alloc(arena, chart->point_count + 1, sizeof *wishes.dots);
     wishes.discs = arena_alloc(arena, chart->point_count + 1, sizeof *wishes.discs);
     wishes.paths = arena_alloc(arena, chart->line_count + 1, sizeof *wishes.paths);
-    draw_faint_points(drawing);
+    draw_faint_points(drawing, &wishes);
     add_lines(drawing, &wishes);
     draw_strong_points(drawing);
     add_points(drawing, &wishes);
     const struct label_field field = {.box = drawing->plane.box,
-                                      .taken = wishes.discs,
-                                      .taken_count = wishes.dot_count,
-                                      .dots = wishes.dots,
-                                      .dot_count = wishes.dot_count,
+                                      .discs = wishes.discs,
+                                      .disc_count = wishes.disc_count,
                                       .paths = wishes.paths,
                                       .path_count = wishes.path_count};
-    labels_draw(&field, wishes.labels, wishes.label_count, canvas);
+    drawing->page.left_out_count =
+        wishes.label_count - labels_draw(&field, wishes.labels, wishes.label_count, canvas);
 }
 
 static void

@@ -19,7 +19,8 @@
 
 struct scatter_point {
     double x, y;       /* not drawn where not finite, or not positive on a log scale */
-    const char *label; /* NULL: none; the first labels have the first choice of place */
+    const char *label; /* NULL: none. Of discs the first have the first choice of place; of dots
+                          the ends of their row, then an even choice */
     double area_part;  /* of the largest disc, 0 to 1; 0: a small disc */
     bool is_faint;     /* of less weight: grey, under the others */
     enum style_slot slot;

@@ -286,10 +286,11 @@ draw_zoom_title(const struct sheet *sheet, const struct panel *part)
     const char *title = sheet->timeline->zoom_title;
     double width = (part->rows.width_pt) * 0.9;
     if (title != NULL)
-        canvas_text(sheet->page.canvas,
-                    (struct canvas_point){part->rows.x_pt + part->rows.width_pt / 2,
-                                          part->rows.y_pt - 6.0},
-                    &font, canvas_text_cut(sheet->page.canvas, &font, title, width));
+        canvas_text_short(sheet->page.canvas,
+                          (struct canvas_point){part->rows.x_pt + part->rows.width_pt / 2,
+                                                part->rows.y_pt - 6.0},
+                          &font, canvas_text_cut(sheet->page.canvas, &font, title, width),
+                          title);
 }
 
 static void
@@ -306,6 +307,8 @@ draw_panels(struct sheet *sheet)
         struct panel part = next_panel(sheet, &source, false);
         part.start_ps = timeline->zoom_start_ps;
         part.end_ps = timeline->zoom_end_ps;
+        whole.edges_pt[0] = panel_x_pt(&whole, part.start_ps);
+        whole.edges_pt[1] = panel_x_pt(&whole, part.end_ps);
         draw_guide(&whole, &part, sheet->page.canvas);
         panel_draw(&whole, sheet->page.canvas);
         timeline_curve_draw(timeline->curve, &whole, sheet->page.canvas);

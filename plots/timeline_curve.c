@@ -119,6 +119,19 @@ draw_layer(const struct stack *stack, size_t layer, struct canvas *canvas)
                    style_shade(style_colour(looks->slot), looks->shade), 1.0);
 }
 
+static double
+limit_y_pt(const struct stack *stack)
+{
+    return stack->box.y_pt + stack->box.height_pt - stack->scale * stack->curve->limit;
+}
+
+/* A line of small letters round that height would be crossed by the limit's. */
+static bool
+is_on_limit(const struct stack *stack, double centre_pt)
+{
+    return stack->curve->limit > 0.0 && fabs(limit_y_pt(stack) - centre_pt) < STYLE_TINY_PT;
+}
+
 /* The name of a layer around a place, if the layer is high enough there. */
 static bool
 draw_layer_name(const struct stack *stack, size_t layer, double at_fraction,
@@ -141,8 +154,13 @@ draw_layer_name(const struct stack *stack, size_t layer, double at_fraction,
     if (!isfinite(low) || (low - high) * stack->scale < name_from_pt)
         return false;
     double bottom = stack->box.y_pt + stack->box.height_pt;
-    double y = bottom - (low + high) / 2 * stack->scale + 0.365 * STYLE_TINY_PT;
-    canvas_text(canvas, (struct canvas_point){stack->box.x_pt + middle, y}, &font, looks->name);
+    double centre = bottom - (low + high) / 2 * stack->scale;
+    double left = stack->box.x_pt + middle - half;
+    if (is_on_limit(stack, centre) || panel_is_on_edge(stack->panel, left, left + 2 * half))
+        return false;
+    canvas_text(canvas,
+                (struct canvas_point){stack->box.x_pt + middle, centre + 0.365 * STYLE_TINY_PT},
+                &font, looks->name);
     return true;
 }
 
@@ -162,17 +180,24 @@ draw_limit(struct stack *stack, struct canvas *canvas)
 {
     const struct timeline_curve *curve = stack->curve;
     const struct canvas_font font = {STYLE_TINY_PT, true, STYLE_INK, CANVAS_RIGHT};
-    double y = stack->box.y_pt + stack->box.height_pt - stack->scale * curve->limit;
-    double right = stack->box.x_pt + stack->box.width_pt;
+    double y = limit_y_pt(stack), right = stack->box.x_pt + stack->box.width_pt;
     stack->free_pt = stack->box.width_pt;
     if (!(curve->limit > 0.0))
         return;
     canvas_line(canvas, (struct canvas_point){stack->box.x_pt, y},
                 (struct canvas_point){right, y}, limit_line_pt, STYLE_INK);
-    const char *label = canvas_text_cut(
-        canvas, &font, curve->limit_label != NULL ? curve->limit_label : "", stack->free_pt);
-    canvas_text(canvas, (struct canvas_point){right - 3.0, y - 2.5}, &font, label);
-    stack->free_pt -= canvas_text_width_pt(canvas, &font, label) + 6.0;
+    const char *whole = curve->limit_label != NULL ? curve->limit_label : "";
+    const char *label = canvas_text_cut(canvas, &font, whole, stack->free_pt - 6.0);
+    double width = canvas_text_width_pt(canvas, &font, label);
+    for (int i = 1; i >= 0; i--) { /* left of what would cross it, if there is room */
+        double edge = stack->panel->edges_pt[i];
+        if (edge > right - 3.0 - width && edge < right && edge - width > stack->box.x_pt + 6.0)
+            right = edge;
+    }
+    if (panel_is_on_edge(stack->panel, right - 3.0 - width, right - 3.0))
+        return;
+    canvas_text_short(canvas, (struct canvas_point){right - 3.0, y - 2.5}, &font, label, whole);
+    stack->free_pt = right - stack->box.x_pt - width - 6.0;
 }
 
 static void
@@ -182,12 +207,13 @@ draw_gutter(const struct stack *stack, struct canvas *canvas)
     double middle = stack->box.y_pt + stack->box.height_pt / 2;
     double room = stack->box.x_pt - gutter_gap_pt - stack->panel->margin_pt;
     struct canvas_point at = {stack->panel->margin_pt, middle - 1.0};
-    canvas_text(canvas, at, &label_font,
-                canvas_text_cut(canvas, &label_font, curve->label, room));
+    canvas_text_short(canvas, at, &label_font,
+                      canvas_text_cut(canvas, &label_font, curve->label, room), curve->label);
     at.y_pt = middle + 8.5;
     if (curve->sub_label != NULL)
-        canvas_text(canvas, at, &sub_font,
-                    canvas_text_cut(canvas, &sub_font, curve->sub_label, room));
+        canvas_text_short(canvas, at, &sub_font,
+                          canvas_text_cut(canvas, &sub_font, curve->sub_label, room),
+                          curve->sub_label);
 }
 
 void

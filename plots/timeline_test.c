@@ -234,6 +234,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     struct timeline timeline = random_timeline(&seed);
     timeline_draw(&timeline, check_page(_i), canvas);
     check_texts(canvas);
+    check_marks(canvas);
 }
 END_TEST
 
@@ -380,6 +381,7 @@ START_TEST(nothing_at_all_is_still_a_picture)
     struct text png = text_new(arena);
     timeline_draw(&(struct timeline){.title = "Nothing ran"}, &STYLE_PAGE_SINGLE, canvas);
     check_texts(canvas);
+    check_marks(canvas);
     ck_assert(canvas_write(canvas, "x.png", &png, &errors));
 }
 END_TEST

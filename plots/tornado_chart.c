@@ -176,9 +176,9 @@ draw_text(const struct drawing *drawing, double end_pt, const char *text, double
     double room_pt = is_left ? x_pt - drawing->reach_pt[0] : drawing->reach_pt[1] - x_pt;
     font.align = is_left ? CANVAS_RIGHT : CANVAS_LEFT;
     if (text != NULL)
-        canvas_text(canvas,
-                    (struct canvas_point){x_pt, y_pt + bar_pt / 2 + 0.365 * STYLE_SMALL_PT},
-                    &font, canvas_text_cut(canvas, &text_font, text, room_pt + 0.01));
+        canvas_text_short(
+            canvas, (struct canvas_point){x_pt, y_pt + bar_pt / 2 + 0.365 * STYLE_SMALL_PT},
+            &font, canvas_text_cut(canvas, &text_font, text, room_pt + 0.01), text);
 }
 
 static void
@@ -190,8 +190,9 @@ draw_row(const struct drawing *drawing, const struct tornado_row *row, double y_
                                         : bar_top_pt + bar_pt / 2 + 0.365 * STYLE_SMALL_PT;
     double zero_pt = x_of(drawing, 0.0);
     double ends_pt[2] = {x_of(drawing, known(row->better)), x_of(drawing, known(row->worse))};
-    canvas_text(canvas, (struct canvas_point){PAGE_MARGIN_PT, base_pt}, &text_font,
-                canvas_text_cut(canvas, &text_font, row->name, drawing->names_pt));
+    canvas_text_short(canvas, (struct canvas_point){PAGE_MARGIN_PT, base_pt}, &text_font,
+                      canvas_text_cut_middle(canvas, &text_font, row->name, drawing->names_pt),
+                      row->name);
     draw_bar(drawing, row->worse, bar_top_pt, style_colour(STYLE_OTHER));
     draw_bar(drawing, row->better, bar_top_pt, style_colour(STYLE_FORWARD));
     draw_text(drawing, fmin(zero_pt, fmin(ends_pt[0], ends_pt[1])), row->better_text,

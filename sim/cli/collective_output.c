@@ -243,7 +243,7 @@ collective_curves_picture(const struct collective_curves *curves, struct arena *
             arena_format(arena, "stepcast %s: %s, fabric %s%s", STEPCAST_VERSION,
                          curves->cluster->name, curves->cluster->fabric.name, curves->settings),
         .x = {"size", "B", LINE_CHART_LOG_BINARY},
-        .y = {NULL, curves->draws_time ? "s" : "B/s",
+        .y = {curves->draws_time ? "time" : "bus bandwidth", curves->draws_time ? "s" : "B/s",
               curves->draws_time ? LINE_CHART_LOG : LINE_CHART_LINEAR},
         .series = series,
         .series_count = curves->count,

@@ -87,6 +87,17 @@ make_roof(double flop_per_s, double bytes_per_s, const double ends[2], struct ar
     return (struct scatter_line){.points = points, .count = 3, .is_quiet = true};
 }
 
+/* The lower half of a roof's slope, as it looks on logarithmic scales. */
+static const struct canvas_point *
+make_slope(const struct canvas_point roof[2], struct arena *arena)
+{
+    struct canvas_point *points = arena_alloc(arena, 2, sizeof *points);
+    points[0] = roof[0];
+    points[1] = (struct canvas_point){sqrt(roof[0].x_pt * roof[1].x_pt),
+                                      sqrt(roof[0].y_pt * roof[1].y_pt)};
+    return points;
+}
+
 /* The datasheet's, and where power holds the clock down that of products all over the device. */
 static void
 add_roofs(const struct step *step, struct scatter_chart *chart, const double ends[2],
@@ -97,7 +108,7 @@ add_roofs(const struct step *step, struct scatter_chart *chart, const double end
     double peak = device->peak_flop_per_s[dtype];
     double sustained = device->gemm.sustained_flop_per_s[dtype];
     double bytes_per_s = device->memory.hbm_read_bytes_per_s;
-    struct scatter_line *lines = arena_alloc(arena, 2, sizeof *lines);
+    struct scatter_line *lines = arena_alloc(arena, 3, sizeof *lines);
     lines[0] = make_roof(peak, bytes_per_s, ends, arena);
     lines[0].label = arena_format(arena, "%s peak, %s", dtype_name(dtype),
                                   units_format_flop_per_s(peak).text);
@@ -109,6 +120,11 @@ add_roofs(const struct step *step, struct scatter_chart *chart, const double end
         lines[1].is_dashed = true;
         chart->line_count = 2;
     }
+    lines[chart->line_count] = lines[0]; /* up to where HBM's name stands */
+    lines[chart->line_count].points = make_slope(lines[0].points, arena);
+    lines[chart->line_count].count = 2;
+    lines[chart->line_count++].label =
+        arena_format(arena, "HBM, %s", units_format_bytes_per_s(bytes_per_s).text);
     chart->lines = lines;
 }
 

@@ -101,7 +101,7 @@ make_note(const struct sweep_picture *picture, const struct sweep_curve *curve, 
           const char *text)
 {
     return (struct line_chart_note){
-        curve->x[at], sweep_shown(curve->rows[at], picture->quantity), text, false};
+        curve->x[at], sweep_shown(curve->rows[at], picture->quantity), text, false, false};
 }
 
 static void

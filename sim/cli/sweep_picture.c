@@ -35,11 +35,11 @@ compare_vertices(const void *a, const void *b)
 /* "tensor=2, expert=4" of the other fields at a point; of one alone, which the legend names,
  * "2". */
 static const char *
-label_of(const struct sweep_picture *picture, size_t point, struct arena *arena)
+label_of(const struct sweep_picture *picture, size_t point, bool is_named, struct arena *arena)
 {
     struct text label = text_new(arena);
     const struct run_settings *settings = &picture->rows[point].settings;
-    if (picture->space->axis_count == 2)
+    if (picture->space->axis_count == 2 && is_named)
         return strchr(settings->texts[1], '=') + 1;
     for (size_t i = 1; i < picture->space->axis_count; i++) {
         const char *text = settings->texts[i];
@@ -189,23 +189,27 @@ make_front_series(const struct sweep_picture *picture, size_t first, size_t stri
     size_t most = space->axes[0].count, count = 0;
     struct line_chart_vertex *curve = arena_alloc(arena, most, sizeof *curve);
     struct line_chart_point *points = arena_alloc(arena, most, sizeof *points);
+    struct line_chart_note *notes = arena_alloc(arena, most, sizeof *notes);
     for (size_t i = 0; i < most; i++) {
         const struct sweep_row *row = &picture->rows[first + i * stride];
         double x = row->values[space->front[1]], y = row->values[space->front[0]];
         if (row->status != SWEEP_DONE || isnan(x) || isnan(y))
             continue;
         curve[count] = (struct line_chart_vertex){.x = x, .y = y, .low = y, .high = y};
+        notes[count] = (struct line_chart_note){x, y, space->axes[0].values[i], false, true};
         points[count++] = (struct line_chart_point){x, y, !row->is_on_front};
     }
     qsort(curve, count, sizeof *curve, compare_vertices);
-    return (struct line_chart_series){.label = label_of(picture, first, arena),
+    return (struct line_chart_series){.label = label_of(picture, first, false, arena),
                                       .curve = curve,
                                       .vertex_count = count,
                                       .points = points,
-                                      .point_count = count};
+                                      .point_count = count,
+                                      .notes = notes,
+                                      .note_count = count};
 }
 
-/* "None beats 6 of 14 points in step and memory". */
+/* "6 of 14 points are beaten by no other in step and memory". */
 static const char *
 make_front_title(const struct sweep_picture *picture, struct arena *arena)
 {
@@ -216,7 +220,7 @@ make_front_title(const struct sweep_picture *picture, struct arena *arena)
         on_front += picture->rows[i].is_on_front;
         done += picture->rows[i].status == SWEEP_DONE;
     }
-    text_format(&title, "None beats %zu of %zu points in", on_front, done);
+    text_format(&title, "%zu of %zu points are beaten by no other in", on_front, done);
     for (size_t i = 0; i < space->front_count; i++)
         text_format(&title, "%s %s",
                     i == 0                       ? ""
@@ -226,7 +230,7 @@ make_front_title(const struct sweep_picture *picture, struct arena *arena)
     return title.bytes;
 }
 
-/* "ZAYA1-base; a line for each model.experts_per_token, along it model.experts". */
+/* "ZAYA1-base · a line for each model.experts_per_token · at each point its model.experts". */
 static const char *
 make_front_subtitle(const struct sweep_picture *picture, struct arena *arena)
 {
@@ -236,8 +240,7 @@ make_front_subtitle(const struct sweep_picture *picture, struct arena *arena)
     for (size_t i = 1; i < space->axis_count; i++)
         text_format(&subtitle, "%s %s", i == 1 ? " · a line for each" : " and",
                     space->axes[i].field);
-    if (space->axis_count > 1)
-        text_format(&subtitle, ", along it %s", space->axes[0].field);
+    text_format(&subtitle, " · at each point its %s", space->axes[0].field);
     return subtitle.bytes;
 }
 
@@ -319,7 +322,7 @@ add_curves(const struct sweep_picture *picture, struct line_chart *chart,
             continue;
         struct line_chart_series *one = &series[chart->series_count++];
         *one = make_series(&curve, picture->quantity, arena);
-        one->label = label_of(picture, i, arena);
+        one->label = label_of(picture, i, true, arena);
     }
 }
 

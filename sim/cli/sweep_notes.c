@@ -104,6 +104,16 @@ make_note(const struct sweep_picture *picture, const struct sweep_curve *curve, 
         curve->x[at], sweep_shown(curve->rows[at], picture->quantity), text, false, false};
 }
 
+/* What is said of a point already; NULL when nothing is. */
+static struct line_chart_note *
+find_note(struct line_chart_note *items, size_t count, double x)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(items[i].x - x) > 0))
+            return &items[i];
+    return NULL;
+}
+
 static void
 add_falls(const struct sweep_picture *picture, const struct sweep_curve *curve,
           struct sweep_notes *notes, struct line_chart_note *items, struct arena *arena)
@@ -114,10 +124,15 @@ add_falls(const struct sweep_picture *picture, const struct sweep_curve *curve,
         size_t at = falls[i].at;
         const char *reason =
             sweep_fall_reason(picture->base, curve->rows[at - 1], curve->rows[at], arena);
-        const char *text = arena_format(arena, "%.15g: -%s MFU%s%s", curve->x[at],
-                                        units_format_fraction(falls[i].fraction).text,
-                                        reason ? ", " : "", reason ? reason : "");
-        items[notes->count++] = make_note(picture, curve, at, text);
+        const char *text =
+            arena_format(arena, "-%s MFU%s%s", units_format_fraction(falls[i].fraction).text,
+                         reason ? ", " : "", reason ? reason : "");
+        struct line_chart_note *said = find_note(items, notes->count, curve->x[at]);
+        if (said)
+            said->text = arena_format(arena, "%s, %s", said->text, text);
+        else
+            items[notes->count++] = make_note(
+                picture, curve, at, arena_format(arena, "%.15g: %s", curve->x[at], text));
         if (i > 0)
             continue;
         notes->worst = curve->rows[at];

@@ -21,21 +21,21 @@ enum { CHECK_GPU_FAULT = 700, CHECK_GPU_NO_FUNCTION = 500 };
 /* GPUs are driven by a thread each, and this process is all of them. */
 static int check_gpu_lock;
 
-static void
+static inline void
 check_gpu_enter(void)
 {
     while (__sync_lock_test_and_set(&check_gpu_lock, 1) != 0)
         (void)sched_yield();
 }
 
-static void
+static inline void
 check_gpu_leave(void)
 {
     __sync_lock_release(&check_gpu_lock);
 }
 
 /* Whether this call is the one to fail. */
-static bool
+static inline bool
 check_gpu_fails(int *left)
 {
     check_gpu_enter();
@@ -44,7 +44,7 @@ check_gpu_fails(int *left)
     return is_fault;
 }
 
-static void
+static inline void
 check_gpu_count(int *counter, int more)
 {
     (void)__sync_fetch_and_add(counter, more);

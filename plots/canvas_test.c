@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plots/check_canvas.h"
 #include "sim/base/check_near.h"
 
 Suite *canvas_suite(void);
@@ -12,30 +13,11 @@ Suite *canvas_suite(void);
 /* A font that the build depends on, so that widths are the same on every machine. */
 static const char test_fonts[] = "DejaVu Sans";
 
-static struct arena *arena;
-static struct canvas *canvas;
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
 static void
 set_up(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = out_of_memory});
-    canvas = canvas_new(arena, test_fonts);
+    check_canvas_set_up();
     canvas_set_size(canvas, 120.0, 60.0);
-}
-
-static void
-tear_down(void)
-{
-    canvas_free(canvas);
-    arena_free(arena);
 }
 
 static void
@@ -211,7 +193,7 @@ canvas_suite(void)
 {
     Suite *suite = suite_create("canvas");
     TCase *tests = tcase_create("canvas");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_checked_fixture(tests, set_up, check_canvas_tear_down);
     tcase_add_test(tests, the_list_reads_as_it_was_drawn);
     tcase_add_test(tests, each_format_begins_as_it_must_and_repeats_byte_for_byte);
     tcase_add_test(tests, a_png_has_two_dots_a_css_pixel);

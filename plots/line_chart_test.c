@@ -6,27 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/check_texts.h"
-#include "sim/base/check_arena.h"
+#include "plots/check_canvas.h"
 
 Suite *line_chart_suite(void);
-
-static struct arena *arena;
-static struct canvas *canvas;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-    canvas = canvas_new(arena, "DejaVu Sans");
-}
-
-static void
-tear_down(void)
-{
-    canvas_free(canvas);
-    arena_free(arena);
-}
 
 /* The box begins right of the widest label, three figures of 5.09 pt and a gap of 5: at 35.27 of a
  * page of 300 with margins of 15, so that all 2048 are 249.73 pt and 1536 stands at 97.70. Its
@@ -93,38 +75,30 @@ START_TEST(a_small_chart_is_drawn_to_scale)
                                      .series = &series,
                                      .series_count = 1,
                                      .curve_name = "predicted"};
-    struct text dump = text_new(arena);
     line_chart_draw(&chart, &(struct style_page){300.0, 200.0, 1}, canvas);
-    canvas_dump(canvas, &dump);
-    ck_assert_str_eq(dump.bytes, small_dump);
+    check_canvas_is(small_dump);
 }
 END_TEST
-
-static unsigned
-draw_number(uint64_t *seed, unsigned below)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*seed >> 33) % below;
-}
 
 static struct line_chart_series
 random_series(uint64_t *seed, double scale)
 {
-    size_t count = draw_number(seed, 60);
+    size_t count = check_random_below(seed, 60);
     struct line_chart_vertex *curve = arena_alloc(arena, count + 1, sizeof *curve);
     struct line_chart_point *points = arena_alloc(arena, count + 1, sizeof *points);
     for (size_t i = 0; i < count; i++) {
-        double y = scale * (1 + draw_number(seed, 1000));
+        double y = scale * (1 + check_random_below(seed, 1000));
         curve[i] = (struct line_chart_vertex){(double)(i + 1) * 64, y, y * 0.9, y * 1.1};
         points[i] = (struct line_chart_point){curve[i].x, y * 1.05, i % 3 == 0};
     }
     return (struct line_chart_series){
-        .label = draw_number(seed, 3) ? arena_format(arena, "k = %u", draw_number(seed, 99999))
-                                      : NULL,
+        .label = check_random_below(seed, 3)
+                     ? arena_format(arena, "k = %u", check_random_below(seed, 99999))
+                     : NULL,
         .curve = curve,
         .vertex_count = count,
         .points = points,
-        .point_count = draw_number(seed, 2) ? count : 0};
+        .point_count = check_random_below(seed, 2) ? count : 0};
 }
 
 /* At vertices; a few of these become holes of the curve. */
@@ -134,16 +108,16 @@ add_notes(struct line_chart_series *series, uint64_t *seed)
     struct line_chart_vertex *curve =
         arena_copy(arena, series->curve, (series->vertex_count + 1) * sizeof *curve);
     struct line_chart_note *notes = arena_alloc(arena, series->vertex_count + 1, sizeof *notes);
-    for (size_t i = 0; i < series->vertex_count && draw_number(seed, 3);
-         i += 1 + draw_number(seed, 9))
+    for (size_t i = 0; i < series->vertex_count && check_random_below(seed, 3);
+         i += 1 + check_random_below(seed, 9))
         notes[series->note_count++] = (struct line_chart_note){
             curve[i].x, curve[i].y,
-            arena_format(arena, "%u waves, not %u", draw_number(seed, 99999),
-                         draw_number(seed, 9)),
-            draw_number(seed, 2), draw_number(seed, 5) == 0};
+            arena_format(arena, "%u waves, not %u", check_random_below(seed, 99999),
+                         check_random_below(seed, 9)),
+            check_random_below(seed, 2), check_random_below(seed, 5) == 0};
     for (size_t i = 0; i < series->vertex_count; i++)
-        if (draw_number(seed, 40) == 0)
-            curve[i].y = draw_number(seed, 2) ? (double)NAN : (double)INFINITY;
+        if (check_random_below(seed, 40) == 0)
+            curve[i].y = check_random_below(seed, 2) ? (double)NAN : (double)INFINITY;
     series->curve = curve;
     series->notes = notes;
 }
@@ -152,17 +126,18 @@ static struct line_chart
 random_chart(uint64_t *seed)
 {
     static const char *const units[] = {"", "B/s", "s", "FLOP/s", "B"};
-    size_t series_count = draw_number(seed, 12), mark_count = draw_number(seed, 80);
+    size_t series_count = check_random_below(seed, 12),
+           mark_count = check_random_below(seed, 80);
     struct line_chart_series *series = arena_alloc(arena, series_count + 1, sizeof *series);
     struct line_chart_mark *marks = arena_alloc(arena, mark_count + 1, sizeof *marks);
     double scales[] = {1e-9, 1e-3, 1, 1e6, 1e12};
-    double scale = scales[draw_number(seed, 5)];
+    double scale = scales[check_random_below(seed, 5)];
     for (size_t i = 0; i < series_count; i++)
         series[i] = random_series(seed, scale);
     for (size_t i = 0; i < mark_count; i++)
-        marks[i] =
-            (struct line_chart_mark){64 + 64 * 50 * (double)i / (double)mark_count,
-                                     arena_format(arena, "%u waves", draw_number(seed, 200))};
+        marks[i] = (struct line_chart_mark){
+            64 + 64 * 50 * (double)i / (double)mark_count,
+            arena_format(arena, "%u waves", check_random_below(seed, 200))};
     for (size_t i = 0; i < series_count; i++)
         add_notes(&series[i], seed);
     for (size_t i = 0; i < series_count; i++)
@@ -172,16 +147,17 @@ random_chart(uint64_t *seed)
         }
     return (struct line_chart){
         .title = "What is found here takes more than one line of a narrow page",
-        .subtitle = draw_number(seed, 2) ? "of that and this" : NULL,
-        .footer = draw_number(seed, 2) ? "from there" : NULL,
-        .x = {"width", units[draw_number(seed, 5)],
-              (enum line_chart_scale)draw_number(seed, 4)},
-        .y = {draw_number(seed, 2) ? "rate" : NULL, units[draw_number(seed, 5)],
-              (enum line_chart_scale)draw_number(seed, 2)},
+        .subtitle = check_random_below(seed, 2) ? "of that and this" : NULL,
+        .footer = check_random_below(seed, 2) ? "from there" : NULL,
+        .x = {"width", units[check_random_below(seed, 5)],
+              (enum line_chart_scale)check_random_below(seed, 4)},
+        .y = {check_random_below(seed, 2) ? "rate" : NULL, units[check_random_below(seed, 5)],
+              (enum line_chart_scale)check_random_below(seed, 2)},
         .series = series,
         .series_count = series_count,
-        .has_panels = draw_number(seed, 2),
-        .limit = {scale * (1 + draw_number(seed, 1500)), draw_number(seed, 2) ? "limit" : NULL},
+        .has_panels = check_random_below(seed, 2),
+        .limit = {scale * (1 + check_random_below(seed, 1500)),
+                  check_random_below(seed, 2) ? "limit" : NULL},
         .curve_name = "predicted",
         .band_name = "one standard deviation",
         .point_name = "measured",
@@ -408,7 +384,7 @@ START_TEST(a_million_points_make_a_picture_of_common_size)
     struct text svg = text_new(arena);
     uint64_t seed = 1;
     for (size_t i = 0; i < MANY; i++) {
-        double y = 1.0 + draw_number(&seed, 1000);
+        double y = 1.0 + check_random_below(&seed, 1000);
         curve[i] = (struct line_chart_vertex){(double)i, y, y * 0.9, y * 1.1};
         points[i] = (struct line_chart_point){(double)i, 500.0 + 0.1 * y, false};
     }
@@ -447,9 +423,8 @@ END_TEST
 Suite *
 line_chart_suite(void)
 {
-    Suite *suite = suite_create("line_chart");
-    TCase *tests = tcase_create("line_chart");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_canvas_suite("line_chart", &tests);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
@@ -461,6 +436,5 @@ line_chart_suite(void)
     tcase_add_test(tests, a_curve_has_a_gap_where_nothing_is_known);
     tcase_add_test(tests, a_million_points_make_a_picture_of_common_size);
     tcase_add_test(tests, a_limit_is_always_in_sight);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -5,27 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "plots/check_texts.h"
-#include "sim/base/check_arena.h"
+#include "plots/check_canvas.h"
 
 Suite *ratio_chart_suite(void);
-
-static struct arena *arena;
-static struct canvas *canvas;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-    canvas = canvas_new(arena, "DejaVu Sans");
-}
-
-static void
-tear_down(void)
-{
-    canvas_free(canvas);
-    arena_free(arena);
-}
 
 static struct ratio_chart
 chart_of(const struct ratio_chart_section *sections, size_t count)
@@ -141,44 +123,38 @@ START_TEST(a_scale_holds_all_but_a_few)
 }
 END_TEST
 
-static unsigned
-draw_number(uint64_t *seed, unsigned below)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*seed >> 33) % below;
-}
-
 static struct ratio_chart_panel
 random_panel(uint64_t *seed)
 {
-    size_t count = draw_number(seed, 5) == 0 ? 0 : draw_number(seed, 700);
+    size_t count = check_random_below(seed, 5) == 0 ? 0 : check_random_below(seed, 700);
     struct ratio_chart_point *points = arena_alloc(arena, count + 1, sizeof *points);
     for (size_t i = 0; i < count; i++)
         points[i] = (struct ratio_chart_point){
-            1e-6 * pow(10.0, draw_number(seed, 5000) / 1000.0),
-            exp(draw_number(seed, 2000) / 1000.0 - 1.0), draw_number(seed, 2) == 0};
+            1e-6 * pow(10.0, check_random_below(seed, 5000) / 1000.0),
+            exp(check_random_below(seed, 2000) / 1000.0 - 1.0),
+            check_random_below(seed, 2) == 0};
     return (struct ratio_chart_panel){
-        arena_format(arena, "attention_backward bf%u", draw_number(seed, 100)),
-        draw_number(seed, 4) ? "held out: MAPE 12.3 %, bias +10.0 %, n 1234" : NULL, points,
-        count};
+        arena_format(arena, "attention_backward bf%u", check_random_below(seed, 100)),
+        check_random_below(seed, 4) ? "held out: MAPE 12.3 %, bias +10.0 %, n 1234" : NULL,
+        points, count};
 }
 
 START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
 {
     uint64_t seed = (uint64_t)_i + 1;
-    size_t count = draw_number(&seed, 4);
+    size_t count = check_random_below(&seed, 4);
     struct ratio_chart_section *sections = arena_alloc(arena, count + 1, sizeof *sections);
     for (size_t s = 0; s < count; s++) {
-        size_t panel_count = draw_number(&seed, 17);
+        size_t panel_count = check_random_below(&seed, 17);
         struct ratio_chart_panel *panels = arena_alloc(arena, panel_count + 1, sizeof *panels);
         for (size_t i = 0; i < panel_count; i++)
             panels[i] = random_panel(&seed);
         sections[s] = (struct ratio_chart_section){
-            draw_number(&seed, 2) ? "H200 kernels" : NULL, panels, panel_count};
+            check_random_below(&seed, 2) ? "H200 kernels" : NULL, panels, panel_count};
     }
     struct ratio_chart chart = chart_of(sections, count);
     chart.note = "triangles: beyond the scale";
-    chart.footer = draw_number(&seed, 2) ? "from there" : NULL;
+    chart.footer = check_random_below(&seed, 2) ? "from there" : NULL;
     ratio_chart_draw(&chart, check_page(_i), canvas);
     check_texts(canvas);
     check_marks(canvas);
@@ -191,9 +167,9 @@ START_TEST(thousands_of_points_make_a_small_file)
     struct ratio_chart_point *points = arena_alloc(arena, COUNT, sizeof *points);
     uint64_t seed = 5;
     for (size_t i = 0; i < COUNT; i++)
-        points[i] =
-            (struct ratio_chart_point){1e-6 * (1 + draw_number(&seed, 10000)),
-                                       0.8 + draw_number(&seed, 400) / 1000.0, i % 2 == 0};
+        points[i] = (struct ratio_chart_point){1e-6 * (1 + check_random_below(&seed, 10000)),
+                                               0.8 + check_random_below(&seed, 400) / 1000.0,
+                                               i % 2 == 0};
     const struct ratio_chart_panel panel = {"gemm", "n 3400", points, COUNT};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
@@ -208,14 +184,12 @@ END_TEST
 Suite *
 ratio_chart_suite(void)
 {
-    Suite *suite = suite_create("ratio_chart");
-    TCase *tests = tcase_create("ratio_chart");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_canvas_suite("ratio_chart", &tests);
     tcase_add_test(tests, ratios_are_drawn_to_a_log_scale);
     tcase_add_test(tests, a_few_far_off_do_not_shrink_the_others);
     tcase_add_test(tests, a_scale_holds_all_but_a_few);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 60);
     tcase_add_test(tests, thousands_of_points_make_a_small_file);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -7,35 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/check_texts.h"
+#include "plots/check_canvas.h"
 #include "sim/base/check_near.h"
 
 Suite *timeline_suite(void);
-
-static struct arena *arena;
-static struct canvas *canvas;
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static void
-set_up(void)
-{
-    arena = arena_new(&(struct arena_policy){.out_of_memory = out_of_memory});
-    canvas = canvas_new(arena, "DejaVu Sans");
-}
-
-static void
-tear_down(void)
-{
-    canvas_free(canvas);
-    arena_free(arena);
-}
 
 static const int64_t ms_in_ps = 1000000000;
 
@@ -112,19 +87,10 @@ START_TEST(a_small_timeline_is_drawn_to_scale)
                                       .span_count = 3,
                                       .phases = phases,
                                       .phase_count = 2};
-    struct text dump = text_new(arena);
     timeline_draw(&timeline, &(struct style_page){480.0, 100.0, 1}, canvas);
-    canvas_dump(canvas, &dump);
-    ck_assert_str_eq(dump.bytes, small_dump);
+    check_canvas_is(small_dump);
 }
 END_TEST
-
-static unsigned
-draw_number(uint64_t *seed, unsigned below)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*seed >> 33) % below;
-}
 
 static const char *
 random_words(uint64_t *seed)
@@ -139,7 +105,7 @@ random_words(uint64_t *seed)
                                         "expert all-to-all, combine",
                                         "",
                                         "layer 20 flash attention"};
-    unsigned first = draw_number(seed, 10), second = draw_number(seed, 10);
+    unsigned first = check_random_below(seed, 10), second = check_random_below(seed, 10);
     return arena_format(arena, "%s %s", words[first], words[second]);
 }
 
@@ -147,7 +113,7 @@ random_words(uint64_t *seed)
 static const struct timeline_curve *
 random_curve(uint64_t *seed, int64_t end_ps)
 {
-    size_t count = draw_number(seed, 400), layer_count = draw_number(seed, 4);
+    size_t count = check_random_below(seed, 400), layer_count = check_random_below(seed, 4);
     struct timeline_curve *curve = arena_alloc(arena, 1, sizeof *curve);
     struct timeline_layer *layers = arena_alloc(arena, layer_count + 1, sizeof *layers);
     int64_t *at_ps = arena_alloc(arena, count + 1, sizeof *at_ps);
@@ -156,7 +122,8 @@ random_curve(uint64_t *seed, int64_t end_ps)
     for (size_t layer = 0; layer < layer_count; layer++) {
         double *values = arena_alloc(arena, count + 1, sizeof *values);
         for (size_t i = 0; i < count; i++)
-            values[i] = draw_number(seed, 50) ? 1e9 * draw_number(seed, 90) : (double)NAN;
+            values[i] =
+                check_random_below(seed, 50) ? 1e9 * check_random_below(seed, 90) : (double)NAN;
         layers[layer] = (struct timeline_layer){random_words(seed), STYLE_FORWARD,
                                                 -0.25 * (double)layer, values};
     }
@@ -166,66 +133,71 @@ random_curve(uint64_t *seed, int64_t end_ps)
                                      .count = count,
                                      .layers = layers,
                                      .layer_count = layer_count,
-                                     .limit = 1e9 * draw_number(seed, 200),
+                                     .limit = 1e9 * check_random_below(seed, 200),
                                      .limit_label = random_words(seed)};
-    return draw_number(seed, 2) ? curve : NULL;
+    return check_random_below(seed, 2) ? curve : NULL;
 }
 
 static struct timeline
 random_timeline(uint64_t *seed)
 {
-    size_t row_count = 1 + draw_number(seed, draw_number(seed, 3) == 0 ? 90 : 6);
-    size_t span_count = draw_number(seed, 600), piece_count = draw_number(seed, 14);
-    size_t phase_count = draw_number(seed, 9);
+    size_t row_count = 1 + check_random_below(seed, check_random_below(seed, 3) == 0 ? 90 : 6);
+    size_t span_count = check_random_below(seed, 600),
+           piece_count = check_random_below(seed, 14);
+    size_t phase_count = check_random_below(seed, 9);
     struct timeline_row *rows = arena_alloc(arena, row_count, sizeof *rows);
     struct timeline_span *spans = arena_alloc(arena, span_count + 1, sizeof *spans);
     struct timeline_piece *pieces = arena_alloc(arena, piece_count + 1, sizeof *pieces);
     struct timeline_phase *phases = arena_alloc(arena, phase_count + 1, sizeof *phases);
-    int64_t end_ps = 1 + (int64_t)draw_number(seed, 1000000) * (1 + draw_number(seed, 100000));
+    int64_t end_ps =
+        1 + (int64_t)check_random_below(seed, 1000000) * (1 + check_random_below(seed, 100000));
     for (size_t i = 0; i < row_count; i++)
         rows[i] = (struct timeline_row){
             .label = random_words(seed),
-            .sub_label = draw_number(seed, 2) ? random_words(seed) : NULL,
-            .place = (enum timeline_place)draw_number(seed, TIMELINE_ZOOM + 1),
-            .weight = 0.25 * draw_number(seed, 8),
-            .is_attached = i > 0 && draw_number(seed, 3) == 0};
+            .sub_label = check_random_below(seed, 2) ? random_words(seed) : NULL,
+            .place = (enum timeline_place)check_random_below(seed, TIMELINE_ZOOM + 1),
+            .weight = 0.25 * check_random_below(seed, 8),
+            .is_attached = i > 0 && check_random_below(seed, 3) == 0};
     for (size_t i = 0; i < span_count; i++) {
-        int64_t start = end_ps / 1000 * draw_number(seed, 1000);
-        spans[i] = (struct timeline_span){start,
-                                          start + end_ps / 1000 * draw_number(seed, 80),
-                                          draw_number(seed, (unsigned)row_count),
-                                          (enum style_slot)draw_number(seed, STYLE_SLOT_COUNT),
-                                          draw_number(seed, 17) / 8.0 - 1.0,
-                                          random_words(seed),
-                                          draw_number(seed, 4) == 0};
+        int64_t start = end_ps / 1000 * check_random_below(seed, 1000);
+        spans[i] =
+            (struct timeline_span){start,
+                                   start + end_ps / 1000 * check_random_below(seed, 80),
+                                   check_random_below(seed, (unsigned)row_count),
+                                   (enum style_slot)check_random_below(seed, STYLE_SLOT_COUNT),
+                                   check_random_below(seed, 17) / 8.0 - 1.0,
+                                   random_words(seed),
+                                   check_random_below(seed, 4) == 0};
     }
     for (size_t i = 0; i < piece_count; i++)
         pieces[i] = (struct timeline_piece){
-            random_words(seed), 1e-5 * draw_number(seed, 1000) * draw_number(seed, 1000),
-            (enum style_slot)draw_number(seed, STYLE_SLOT_COUNT), 0.0};
+            random_words(seed),
+            1e-5 * check_random_below(seed, 1000) * check_random_below(seed, 1000),
+            (enum style_slot)check_random_below(seed, STYLE_SLOT_COUNT), 0.0};
     for (size_t i = 0; i < phase_count; i++)
         phases[i] = (struct timeline_phase){end_ps / 10 * (int64_t)i,
                                             end_ps / 10 * (int64_t)i +
-                                                end_ps / (10 + draw_number(seed, 100)),
+                                                end_ps / (10 + check_random_below(seed, 100)),
                                             random_words(seed)};
-    return (struct timeline){.title = random_words(seed),
-                             .subtitle = random_words(seed),
-                             .footer = random_words(seed),
-                             .end_ps = end_ps,
-                             .rows = rows,
-                             .row_count = row_count,
-                             .spans = spans,
-                             .span_count = span_count,
-                             .phases = phases,
-                             .phase_count = phase_count,
-                             .curve = random_curve(seed, end_ps),
-                             .pieces = pieces,
-                             .piece_count = piece_count,
-                             .pieces_title = "Where the time goes",
-                             .zoom_start_ps = end_ps / 3,
-                             .zoom_end_ps = end_ps / 3 + end_ps / (2 + draw_number(seed, 500)),
-                             .zoom_title = random_words(seed),
-                             .legend_note = draw_number(seed, 2) ? random_words(seed) : NULL};
+    return (struct timeline){
+        .title = random_words(seed),
+        .subtitle = random_words(seed),
+        .footer = random_words(seed),
+        .end_ps = end_ps,
+        .rows = rows,
+        .row_count = row_count,
+        .spans = spans,
+        .span_count = span_count,
+        .phases = phases,
+        .phase_count = phase_count,
+        .curve = random_curve(seed, end_ps),
+        .pieces = pieces,
+        .piece_count = piece_count,
+        .pieces_title = "Where the time goes",
+        .zoom_start_ps = end_ps / 3,
+        .zoom_end_ps = end_ps / 3 + end_ps / (2 + check_random_below(seed, 500)),
+        .zoom_title = random_words(seed),
+        .legend_note = check_random_below(seed, 2) ? random_words(seed) : NULL};
 }
 
 START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
@@ -327,10 +299,14 @@ START_TEST(thousands_of_spans_make_a_small_file)
     uint64_t seed = 7;
     int64_t at_ps = 0;
     for (size_t i = 0; i < span_count; i++) {
-        int64_t end_ps = at_ps + 1000 + draw_number(&seed, 1000000);
-        spans[i] = (struct timeline_span){
-            at_ps, end_ps,   draw_number(&seed, ROWS),  (enum style_slot)draw_number(&seed, 8),
-            0.0,   "kernel", draw_number(&seed, 2) == 0};
+        int64_t end_ps = at_ps + 1000 + check_random_below(&seed, 1000000);
+        spans[i] = (struct timeline_span){at_ps,
+                                          end_ps,
+                                          check_random_below(&seed, ROWS),
+                                          (enum style_slot)check_random_below(&seed, 8),
+                                          0.0,
+                                          "kernel",
+                                          check_random_below(&seed, 2) == 0};
         at_ps = end_ps;
     }
     const struct timeline timeline = {.title = "Many",
@@ -401,9 +377,8 @@ END_TEST
 Suite *
 timeline_suite(void)
 {
-    Suite *suite = suite_create("timeline");
-    TCase *tests = tcase_create("timeline");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_canvas_suite("timeline", &tests);
     tcase_add_test(tests, a_small_timeline_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 100);
     tcase_add_test(tests, merged_spans_keep_the_area_of_each_colour);
@@ -412,6 +387,5 @@ timeline_suite(void)
     tcase_add_test(tests, the_same_timeline_is_the_same_bytes_in_any_order_of_spans);
     tcase_add_test(tests, nothing_at_all_is_still_a_picture);
     tcase_add_test(tests, a_path_that_cannot_be_written_is_an_error);
-    suite_add_tcase(suite, tests);
     return suite;
 }

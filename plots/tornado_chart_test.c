@@ -5,28 +5,9 @@
 #include <string.h>
 
 #include "plots/chart_csv.h"
-#include "plots/check_random.h"
-#include "plots/check_texts.h"
-#include "sim/base/check_arena.h"
+#include "plots/check_canvas.h"
 
 Suite *tornado_chart_suite(void);
-
-static struct arena *arena;
-static struct canvas *canvas;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-    canvas = canvas_new(arena, "DejaVu Sans");
-}
-
-static void
-tear_down(void)
-{
-    canvas_free(canvas);
-    arena_free(arena);
-}
 
 static struct tornado_chart
 small_chart(void)
@@ -84,10 +65,8 @@ static const char small_dump[] = "canvas 500.00 155.20\n"
 START_TEST(a_small_chart_is_drawn_to_scale)
 {
     struct tornado_chart chart = small_chart();
-    struct text dump = text_new(arena);
     tornado_chart_draw(&chart, &(struct style_page){500, 200, 1}, canvas);
-    canvas_dump(canvas, &dump);
-    ck_assert_str_eq(dump.bytes, small_dump);
+    check_canvas_is(small_dump);
 }
 END_TEST
 
@@ -135,12 +114,10 @@ END_TEST
 Suite *
 tornado_chart_suite(void)
 {
-    Suite *suite = suite_create("tornado_chart");
-    TCase *tests = tcase_create("tornado_chart");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_canvas_suite("tornado_chart", &tests);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_test(tests, its_data_say_what_it_shows);
     tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 80);
-    suite_add_tcase(suite, tests);
     return suite;
 }

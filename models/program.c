@@ -375,6 +375,8 @@ program_of(const struct step_inputs *inputs, struct arena *arena, struct error_l
 const struct rank_program *
 program_kind(const struct program *program, int64_t rank)
 {
+    if (program->kind_count == 1) /* asked for each task of each rank */
+        return program->kinds;
     struct rank_place place = placement_at(&program->placement, rank);
     int64_t among = program->expert_places == 1 ? 0 : place.expert;
     return &program->kinds[place.pipeline * program->expert_places + among];

@@ -19,6 +19,7 @@ static const uint64_t SENT_UUID = (uint64_t)1 << 40;
 static const uint64_t NETWORK_UUID = (uint64_t)1 << 60;
 /* Of more ranks each slice says only where it belongs, and accounts are of one rank. */
 enum { RANKS_IN_DETAIL = 64 };
+enum { AHEAD = 16 }; /* tasks, a prefetch */
 
 struct writer {
     const struct step *step;
@@ -272,6 +273,14 @@ put_memory(const struct writer *writer)
                              memory.kept_bytes + memory.moments[i].activations_bytes);
 }
 
+/* Of all ranks' tasks few are in a cache: waiting for memory took half of the time. */
+static void
+prefetch(const struct writer *writer, uint32_t task)
+{
+    __builtin_prefetch(&writer->step->trace->entries[task]);
+    task_graph_prefetch(writer->step->lowered.graph, task);
+}
+
 static void
 put_rank(struct writer *writer)
 {
@@ -287,8 +296,11 @@ put_rank(struct writer *writer)
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++) {
         size_t count = 0;
         const uint32_t *tasks = lane_tasks(writer, (enum step_lane)lane, &count);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+            if (i + AHEAD < count)
+                prefetch(writer, tasks[i + AHEAD]);
             put_task(writer, tasks[i]);
+        }
     }
     put_memory(writer);
 }

@@ -47,6 +47,7 @@ struct engine {
     struct trace_entry *entries;
     struct trace *trace;
     int64_t now_ps;
+    bool has_holds; /* some tasks hold up what begins behind them */
 };
 
 /* By task: the tasks before it on its lanes and its dependencies. */
@@ -85,6 +86,7 @@ engine_new(const struct task_graph *graph, struct arena *arena)
     struct engine *engine = arena_alloc(arena, 1, sizeof *engine);
     size_t lane_count = task_graph_lane_count(graph);
     engine->graph = graph;
+    engine->has_holds = task_graph_has_holds(graph);
     engine->queue = event_queue_new(arena, lane_count);
     engine->contention = contention_new(graph, arena);
     engine->lane_tasks = task_graph_lane_tasks(graph, arena);
@@ -203,7 +205,8 @@ start_task(struct engine *engine, uint32_t index)
     const uint32_t *lanes = task_graph_task_lanes(engine->graph, index, &lane_count);
     uint32_t lane = lanes[0];
     struct task task = task_graph_task(engine->graph, index);
-    task.delay_ps += held_up_ps(engine, lanes, lane_count);
+    if (engine->has_holds)
+        task.delay_ps += held_up_ps(engine, lanes, lane_count);
     struct trace_entry *entry = &engine->entries[index];
     entry->released_by = released_by(engine, lane, entry);
     entry->start_ps = engine->now_ps;

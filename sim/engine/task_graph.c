@@ -131,6 +131,12 @@ task_graph_set_hold(struct task_graph *graph, int32_t demand, int64_t hold_ps)
     graph->holds_ps[demand] = hold_ps;
 }
 
+bool
+task_graph_has_holds(const struct task_graph *graph)
+{
+    return graph->hold_count > 0;
+}
+
 int64_t
 task_graph_hold_ps(const struct task_graph *graph, int32_t demand)
 {

@@ -10,6 +10,7 @@
 #ifndef SIM_ENGINE_TASK_GRAPH_H
 #define SIM_ENGINE_TASK_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,6 +83,7 @@ struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
 const uint32_t *task_graph_task_lanes(const struct task_graph *graph, uint32_t task,
                                       size_t *count);
 const struct task_demand *task_graph_demand(const struct task_graph *graph, int32_t demand);
+bool task_graph_has_holds(const struct task_graph *graph);
 int64_t task_graph_hold_ps(const struct task_graph *graph, int32_t demand);
 const char *task_graph_resource_name(const struct task_graph *graph, uint32_t resource);
 double task_graph_resource_capacity_per_s(const struct task_graph *graph, uint32_t resource);

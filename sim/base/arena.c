@@ -272,10 +272,8 @@ grow_large(struct arena *arena, void *items, size_t old_bytes, size_t new_bytes)
 }
 
 void *
-arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+arena_enlarge(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
 {
-    if (count < *capacity)
-        return items;
     size_t wanted = *capacity < 8 ? 16 : *capacity * 2;
     if (wanted <= count)
         wanted = count + 1;

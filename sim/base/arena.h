@@ -30,9 +30,18 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* A copy of that many bytes. */
 void *arena_copy(struct arena *arena, const void *from, size_t size);
 
-/* Makes room in a growing array: returns items itself while count < *capacity, else a copy with
- * at least twice the room (new room zeroed) and the new *capacity. Start with NULL and 0. */
-void *arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size);
+/* A copy of an array with at least twice the room, and more than count (new room zeroed), and the
+ * new *capacity. */
+void *arena_enlarge(struct arena *arena, void *items, size_t count, size_t *capacity,
+                    size_t size);
+
+/* Makes room in a growing array: returns items itself while count < *capacity, else an enlarged
+ * one. Start with NULL and 0. */
+static inline void *
+arena_grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+{
+    return count < *capacity ? items : arena_enlarge(arena, items, count, capacity, size);
+}
 
 /* Text of its own, as printf makes it. */
 char *arena_format(struct arena *arena, const char *format, ...)

@@ -44,11 +44,22 @@ attention_implementation(const struct device *device, const char *name)
     return NULL;
 }
 
+static const struct device_attention *
+implementation_asked_for(const struct device *device, const struct attention *attention)
+{
+    for (int64_t i = 0; i < device->attention_count; i++) {
+        const char *library = device->attention[i].library;
+        if (attention->implementation == NULL && attention->library != NULL &&
+            library != NULL && strcmp(library, attention->library) == 0)
+            return &device->attention[i];
+    }
+    return attention_implementation(device, attention->implementation);
+}
+
 const struct device_attention *
 attention_runs_on(const struct device *device, const struct attention *attention)
 {
-    const struct device_attention *named =
-        attention_implementation(device, attention->implementation);
+    const struct device_attention *named = implementation_asked_for(device, attention);
     bool is_whole = attention->window == 0 && attention->q_len > 1 &&
                     attention->head_dim >= named->head_dim_minimum;
     return is_whole || named->otherwise == NULL

@@ -8,8 +8,8 @@
 const struct device_attention *attention_implementation(const struct device *device,
                                                         const char *name);
 
-/* The one that runs it: the implementation it names, or the other one that this leaves it to. The
- * device must know it. */
+/* The one that runs it: the implementation it names, else its library's, else the first, or the
+ * other one that this leaves it to. The device must know the name. */
 const struct device_attention *attention_runs_on(const struct device *device,
                                                  const struct attention *attention);
 

@@ -312,6 +312,25 @@ START_TEST(implementations_are_found_by_name)
 }
 END_TEST
 
+/* A row that names none, but whose library one is; a name goes before. */
+START_TEST(a_library_stands_for_a_name)
+{
+    struct device device = plain_device();
+    device.attention[1] = device.attention[0];
+    device.attention[1].name = "old";
+    device.attention[1].library = "Flash (CK)";
+    device.attention_count = 2;
+    struct attention row = attention(1, DIRECTION_FORWARD, true).attention;
+    ck_assert_ptr_eq(attention_runs_on(&device, &row), &device.attention[0]);
+    row.library = "PyTorch";
+    ck_assert_ptr_eq(attention_runs_on(&device, &row), &device.attention[0]);
+    row.library = "Flash (CK)";
+    ck_assert_ptr_eq(attention_runs_on(&device, &row), &device.attention[1]);
+    row.implementation = "plain";
+    ck_assert_ptr_eq(attention_runs_on(&device, &row), &device.attention[0]);
+}
+END_TEST
+
 /* The second has kernels for heads of 20 and more, whole sequences, no window: twice as fast. */
 START_TEST(what_has_no_kernel_another_runs)
 {
@@ -363,6 +382,7 @@ attention_cost_suite(void)
     tcase_add_test(tests, more_of_anything_takes_no_less);
     tcase_add_test(tests, units_without_a_walk_are_free);
     tcase_add_test(tests, implementations_are_found_by_name);
+    tcase_add_test(tests, a_library_stands_for_a_name);
     tcase_add_test(tests, what_has_no_kernel_another_runs);
     suite_add_tcase(suite, tests);
     return suite;

@@ -127,6 +127,7 @@ struct device_attention_pass {
 
 struct device_attention {
     const char *name;      /* "flash2" */
+    const char *library;   /* what measured lists call it that give no name, or NULL */
     int64_t head_granule;  /* heads are padded to a multiple of it */
     int64_t split_maximum; /* parts of a walk while units are idle; one query tile may always */
     /* Its kernels are of whole sequences without a window, of heads at least so wide; what else

@@ -78,7 +78,8 @@ struct fused_moe { /* gate and up (width, 2 expert_ffn), SwiGLU, down (expert_ff
 struct attention {
     int64_t batch, q_len, kv_len, q_heads, kv_heads, head_dim;
     bool is_causal;
-    const char *implementation; /* NULL: the device's default */
+    const char *implementation; /* NULL: its library's, or else the device's default */
+    const char *library;        /* whose time a measured row is; NULL: not said */
     int64_t window; /* keys that a query sees at most, itself the last; 0: no window; causal */
     int64_t shared_dim; /* of a key's channels, those that are the value as well and so are read
                            once (latent attention's cache); 0 in lists */

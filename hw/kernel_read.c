@@ -113,6 +113,10 @@ static const struct json_field attention_fields[] = {
      .type = JSON_FIELD_STRING,
      .offset = offsetof(struct kernel, attention.implementation),
      .flags = JSON_OPTIONAL | JSON_NULLABLE},
+    {.key = "library",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct kernel, attention.library),
+     .flags = JSON_OPTIONAL | JSON_NULLABLE},
 };
 static const struct json_field elementwise_fields[] = {
     FIELD_KERNEL,

@@ -1,6 +1,7 @@
 /* The options by which run, timeline and their like name a run. */
 #include "sim/cli/run_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,7 +136,15 @@ run_options_store(const char *command, const struct options *options, int thread
         return command_usage(command, "-o would overwrite %s, which --store keeps", path);
     *store =
         store_open(&(struct store_request){.path = path, .threads = threads}, arena, &errors);
-    return *store ? EXIT_DONE : command_report(&errors);
+    const char *others = *store ? store_list_others(*store, &errors) : NULL;
+    if (!others)
+        return command_report(&errors);
+    if (*others)
+        fprintf(
+            stderr,
+            "stepcast %s: %s has rows of other versions of stepcast that are not used: %s\n",
+            command, path, others);
+    return EXIT_DONE;
 }
 
 bool

@@ -197,6 +197,33 @@ store_count(struct store *store, int64_t *rows, struct error_list *errors)
     return store_file_number(&store->file, "SELECT count(*) FROM points", rows, errors);
 }
 
+const char *
+store_list_others(struct store *store, struct error_list *errors)
+{
+    enum { LISTED = 3 };
+    int64_t versions = 0;
+    struct text list = text_new(store->file.arena);
+    sqlite3_stmt *statement =
+        store_file_prepare(&store->file,
+                           "SELECT version, count(*) FROM points WHERE version <> ? GROUP BY "
+                           "version ORDER BY 2 DESC, 1",
+                           errors);
+    if (!statement)
+        return NULL;
+    bind_text(statement, 1, program_version);
+    for (; sqlite3_step(statement) == SQLITE_ROW; versions++)
+        if (versions < LISTED)
+            text_format(&list, "%s%lld of %s", versions > 0 ? ", " : "",
+                        (long long)sqlite3_column_int64(statement, 1),
+                        (const char *)sqlite3_column_text(statement, 0));
+    if (versions > LISTED)
+        text_format(&list, ", and of %lld more", (long long)(versions - LISTED));
+    bool is_whole = sqlite3_finalize(statement) == SQLITE_OK;
+    if (!is_whole)
+        store_file_fail(&store->file, errors);
+    return !is_whole ? NULL : list.bytes ? list.bytes : "";
+}
+
 const struct store_file *
 store_file_of(const struct store *store)
 {

@@ -50,6 +50,10 @@ bool store_is_one(const char *path);
 /* Rows of all versions. */
 bool store_count(struct store *store, int64_t *rows, struct error_list *errors);
 
+/* Of other versions of the program, which store_find does not find: "8 of 0.0.9+1a2b, 3 of ..."; ""
+ * where there are none. NULL after adding the fault. */
+const char *store_list_others(struct store *store, struct error_list *errors);
+
 /* Adds all rows of another store that this one lacks. False with ERROR_INPUT when of the same
  * inputs and version it says other numbers, or as store_open and store_put. */
 bool store_merge(struct store *store, const char *path, struct error_list *errors);

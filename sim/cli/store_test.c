@@ -134,6 +134,30 @@ START_TEST(rows_of_another_version_and_refusals_are_not_found)
 }
 END_TEST
 
+START_TEST(rows_of_other_versions_are_listed_the_most_first)
+{
+    static const char *const versions[] = {"0.1", "0.2", "0.2", "0.3", "0.4", "0.5"};
+    struct sweep_row row = odd_row();
+    struct store *store = open_store();
+    ck_assert(store_put(store, &LABEL, &row, &errors) && store_flush(store, &errors));
+    ck_assert_str_eq(store_list_others(store, &errors), "");
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        execute(arena_format(arena,
+                             "INSERT INTO points (inputs, version, run, settings) VALUES "
+                             "('%zu', '%s', '', '[]')",
+                             i, versions[i]));
+        if (i == 2)
+            ck_assert_str_eq(store_list_others(store, &errors), "2 of 0.2, 1 of 0.1");
+    }
+    ck_assert_str_eq(store_list_others(store, &errors),
+                     "2 of 0.2, 1 of 0.1, 1 of 0.3, and of 2 more");
+    execute("DROP TABLE points");
+    ck_assert_ptr_null(store_list_others(store, &errors));
+    ck_assert_int_eq(errors.count, 1);
+    store_close(store);
+}
+END_TEST
+
 START_TEST(a_store_that_lacks_columns_gets_them)
 {
     struct sweep_row in = odd_row(), out = {0};
@@ -234,6 +258,7 @@ store_suite(void)
     tcase_add_test(facts, a_row_comes_back_bit_by_bit_from_another_opening);
     tcase_add_test(facts, what_was_put_is_written_after_half_a_second_or_when_asked);
     tcase_add_test(facts, rows_of_another_version_and_refusals_are_not_found);
+    tcase_add_test(facts, rows_of_other_versions_are_listed_the_most_first);
     tcase_add_test(facts, a_store_that_lacks_columns_gets_them);
     tcase_add_test(facts, what_is_no_store_is_left_as_it_is);
     tcase_add_test(facts, a_store_of_another_layout_is_refused);

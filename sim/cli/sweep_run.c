@@ -29,7 +29,8 @@ struct sweep_block {
     struct known_points known_points;
     struct progress progress;
     struct text_file *file; /* NULL: standard output */
-    int code; /* of standard output, whose faults are reported where they happen */
+    int code;         /* of standard output, whose faults are reported where they happen */
+    struct text head; /* goes before the first row, and is then empty */
     struct error_list errors;
     struct sweep_row *rows;   /* of the block; of a picture or a front, of all points */
     struct run_key *row_keys; /* "" where there is none */
@@ -181,17 +182,25 @@ hand_over(struct sweep_block *block, const struct text *out)
     return block->code == EXIT_DONE;
 }
 
+static void
+make_head(struct sweep_block *block)
+{
+    const struct sweep_job *job = block->job;
+    struct text *head = &block->head;
+    *head = text_new(job->arena);
+    if (job->format == OUTPUT_CSV && job->slice.count > 0)
+        text_format(head, "shard %zu/%zu,", job->slice.index + 1, job->slice.count);
+    if (job->format == OUTPUT_CSV)
+        sweep_rows_csv_head(&job->space, head);
+    else if (job->format == OUTPUT_TEXT)
+        sweep_rows_head(&job->space, head);
+}
+
 static bool
 write_head(struct sweep_block *block)
 {
-    const struct sweep_job *job = block->job;
-    struct text head = text_new(job->arena);
-    if (job->format == OUTPUT_CSV && job->slice.count > 0)
-        text_format(&head, "shard %zu/%zu,", job->slice.index + 1, job->slice.count);
-    if (job->format == OUTPUT_CSV)
-        sweep_rows_csv_head(&job->space, &head);
-    else if (job->format == OUTPUT_TEXT)
-        sweep_rows_head(&job->space, &head);
+    struct text head = block->head;
+    block->head.length = 0;
     return hand_over(block, &head);
 }
 
@@ -225,7 +234,7 @@ write_block(struct sweep_block *block, struct arena *arena)
         sweep_front_mark(&block->job->space, block->rows, block->count, arena);
     for (size_t i = 0; i < block->count && block->is_taken[i]; i++)
         write_row(block, i, &out);
-    return hand_over(block, &out);
+    return (out.length == 0 || write_head(block)) && hand_over(block, &out);
 }
 
 /* False when the sweep ends here. */
@@ -288,10 +297,28 @@ stop(struct sweep_block *block, size_t points)
     return EXIT_CHECK_FAILED;
 }
 
+/* Conditions that no point meets are a slip. A shard may well have none. */
+static bool
+check_met(struct sweep_block *block, size_t points)
+{
+    const struct sweep_space *space = &block->job->space;
+    if (block->left_out < points || points == 0 || block->job->slice.count > 0)
+        return true;
+    struct text conditions = text_new(block->job->arena);
+    for (size_t i = 0; i < space->condition_count; i++)
+        text_format(&conditions, "%s%s", i > 0 ? ", " : "", space->conditions[i]);
+    return error_add(&block->errors, ERROR_INPUT, conditions.bytes,
+                     "nothing to sweep: none of %zu points meets %s", points,
+                     space->condition_count > 1 ? "all of these" : "this");
+}
+
 static int
 finish(struct sweep_block *block, size_t points)
 {
     bool has_file = block->file != NULL;
+    if (block->code == EXIT_DONE && block->errors.count == 0 && block->done == points &&
+        check_met(block, points))
+        (void)write_head(block);
     if (block->errors.count > 0) {
         if (has_file)
             text_file_drop(block->file);
@@ -304,9 +331,9 @@ finish(struct sweep_block *block, size_t points)
     if (has_file && !text_file_finish(block->file, &block->errors))
         return command_report(&block->errors);
     if (block->refused > 0 || block->left_out > 0)
-        fprintf(stderr,
-                "stepcast sweep: %zu points, %zu cannot be run, %zu left out by --where\n",
-                block->written, block->refused, block->left_out);
+        fprintf(
+            stderr, "stepcast sweep: %zu point%s, %zu cannot be run, %zu left out by --where\n",
+            block->written, block->written == 1 ? "" : "s", block->refused, block->left_out);
     return command_draws(block->job->format) ? draw(block) : EXIT_DONE;
 }
 
@@ -318,7 +345,8 @@ open_outputs(struct sweep_block *block)
     bool is_file = *path && strcmp(path, "-") != 0 && !command_draws(job->format);
     if (is_file)
         block->file = text_file_open(path, job->arena, &block->errors);
-    return block->errors.count == 0 && write_head(block);
+    make_head(block);
+    return block->errors.count == 0;
 }
 
 /* Processes must have read the same: settings stand in each question, all else does not. */

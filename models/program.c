@@ -247,7 +247,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
     builder->count = 0;
     builder->capacity = guess_items(builder);
     builder->items =
-        arena_alloc(builder->pricing.arena, builder->capacity, sizeof *builder->items);
+        arena_alloc_unset(builder->pricing.arena, builder->capacity, sizeof *builder->items);
     if (!price_transfers(builder))
         return false;
     builder->next = (struct step_item){.layer = STEP_NONE, .microbatch = 0, .pass = STEP_NONE};

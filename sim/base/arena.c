@@ -219,27 +219,37 @@ request_bytes(struct arena *arena, size_t count, size_t size)
     return round_up(count * size);
 }
 
-void *
-arena_alloc(struct arena *arena, size_t count, size_t size)
+static void *
+take_bytes(struct arena *arena, size_t bytes)
 {
-    size_t bytes = request_bytes(arena, count, size);
-    if (bytes >= LARGE_BYTES) {
-        struct block *block = block_new(arena, bytes);
-        return memset(block->bytes, 0, bytes);
-    }
+    if (bytes >= LARGE_BYTES)
+        return block_new(arena, bytes)->bytes;
     if (!arena->open || bytes > BLOCK_BYTES - arena->open_used_bytes) {
         arena->open = block_new(arena, BLOCK_BYTES);
         arena->open_used_bytes = 0;
     }
     void *place = arena->open->bytes + arena->open_used_bytes;
     arena->open_used_bytes += bytes;
-    return memset(place, 0, bytes);
+    return place;
+}
+
+void *
+arena_alloc(struct arena *arena, size_t count, size_t size)
+{
+    size_t bytes = request_bytes(arena, count, size);
+    return memset(take_bytes(arena, bytes), 0, bytes);
+}
+
+void *
+arena_alloc_unset(struct arena *arena, size_t count, size_t size)
+{
+    return take_bytes(arena, request_bytes(arena, count, size));
 }
 
 void *
 arena_copy(struct arena *arena, const void *from, size_t size)
 {
-    return memcpy(arena_alloc(arena, 1, size), from, size);
+    return memcpy(arena_alloc_unset(arena, 1, size), from, size);
 }
 
 /* What the block holds in a spare one, the block being spare from now on. */

@@ -27,6 +27,10 @@ void arena_clear(struct arena *arena);
 /* count * size bytes, zeroed, aligned for any type; lives as long as the arena. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
+/* The same, whatever was there before still in it: for large tables that are written before they
+ * are read, of which zeroing takes a tenth of the time. */
+void *arena_alloc_unset(struct arena *arena, size_t count, size_t size);
+
 /* A copy of that many bytes. */
 void *arena_copy(struct arena *arena, const void *from, size_t size);
 

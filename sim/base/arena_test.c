@@ -57,6 +57,22 @@ START_TEST(memory_is_aligned_and_zeroed)
 }
 END_TEST
 
+START_TEST(unset_memory_is_aligned_and_its_own)
+{
+    struct arena *arena = check_arena_new();
+    unsigned char *before = arena_alloc(arena, 3, 1);
+    unsigned char *small = arena_alloc_unset(arena, 5, 1);
+    unsigned char *large = arena_alloc_unset(arena, 100001, 1);
+    ck_assert_uint_eq((uintptr_t)small % _Alignof(max_align_t), 0);
+    ck_assert_uint_eq((uintptr_t)large % _Alignof(max_align_t), 0);
+    memset(small, 0xFF, 5);
+    memset(large, 0xFF, 100001);
+    ck_assert(is_zero(before, 3));
+    ck_assert(is_zero(arena_alloc(arena, 100001, 1), 100001));
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(pieces_do_not_overlap)
 {
     struct arena *arena = check_arena_new();
@@ -265,6 +281,7 @@ arena_suite(void)
     Suite *suite = suite_create("arena");
     TCase *tests = tcase_create("arena");
     tcase_add_test(tests, memory_is_aligned_and_zeroed);
+    tcase_add_test(tests, unset_memory_is_aligned_and_its_own);
     tcase_add_test(tests, pieces_do_not_overlap);
     tcase_add_test(tests, a_cleared_arena_gives_the_same_memory_again);
     tcase_add_test(tests, spare_memory_is_given_up_before_memory_ends);

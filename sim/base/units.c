@@ -12,7 +12,7 @@ int64_t
 units_ps_from_s(double s)
 {
     assert(s >= 0 && s < 9.2e6 && "a time within the clock's 106 days");
-    return llround(s * PS_PER_S);
+    return units_whole_ps(s * PS_PER_S);
 }
 
 double

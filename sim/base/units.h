@@ -14,6 +14,14 @@ struct units_text {
 /* Seconds to the engine's clock, rounded to the nearest picosecond. Asserts that s is finite, not
  * negative and under the clock's range of 106 days. */
 int64_t units_ps_from_s(double s);
+/* Picoseconds to the nearest whole one, halves up, as llround has it: of what is >= 0 and under the
+ * clock's range. A call of the C library takes longer than all else that a task's end takes. */
+static inline int64_t
+units_whole_ps(double ps)
+{
+    int64_t whole = (int64_t)ps;
+    return whole + (ps - (double)whole >= 0.5);
+}
 double units_s_from_ps(int64_t ps);
 
 struct units_text units_format_s(double s);                     /* "1.24 ms" */

@@ -14,6 +14,10 @@ START_TEST(seconds_become_whole_picoseconds)
     ck_assert_int_eq(units_ps_from_s(1.4e-12), 1);
     ck_assert_int_eq(units_ps_from_s(1.6e-12), 2);
     ck_assert_int_eq(units_ps_from_s(DBL_MIN), 0);
+    ck_assert_int_eq(units_whole_ps(0.5), 1);
+    ck_assert_int_eq(units_whole_ps(1.5), 2);
+    ck_assert_int_eq(units_whole_ps(0x1.fffffffffffffp-2), 0); /* adding 0.5 would give 1 */
+    ck_assert_int_eq(units_whole_ps(0x1p52 + 1), 4503599627370497);
     ck_assert_int_eq(units_ps_from_s(9e6), 9000000000000000000);
     ck_assert_double_eq(units_s_from_ps(1500000000000), 1.5);
     ck_assert_double_eq(units_s_from_ps(-1), -1e-12);

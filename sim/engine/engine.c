@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/base/units.h"
 #include "sim/engine/contention.h"
 #include "sim/engine/event_queue.h"
 
@@ -96,7 +97,11 @@ engine_new(const struct task_graph *graph, struct arena *arena)
     engine->waiting = count_waiting(engine, arena);
     engine->phases = arena_alloc(arena, lane_count, sizeof *engine->phases);
     engine->arena = arena;
-    engine->entries = arena_alloc(arena, task_graph_task_count(graph), sizeof *engine->entries);
+    size_t task_count = task_graph_task_count(graph);
+    engine->entries = arena_alloc(arena, task_count, sizeof *engine->entries);
+    for (size_t i = 0; i < task_count; i++) {
+        engine->entries[i].released_by = TASK_NONE;
+    }
     engine->trace = trace_new(graph, engine->lane_tasks, engine->entries, arena);
     return engine;
 }
@@ -106,7 +111,7 @@ drain_ps(double work, double rate_per_s)
 {
     double ps = work / rate_per_s * PS_PER_S;
     assert(ps < (double)(INT64_MAX / 2) && "the clock's range is 106 days");
-    return llround(ps);
+    return units_whole_ps(ps);
 }
 
 static void
@@ -322,9 +327,6 @@ struct trace *
 engine_run(const struct task_graph *graph, struct arena *arena)
 {
     struct engine *engine = engine_new(graph, arena);
-    for (size_t i = 0; i < task_graph_task_count(graph); i++) {
-        engine->entries[i].released_by = TASK_NONE;
-    }
     start_first_tasks(engine);
     for (;;) {
         if (event_queue_next_ps(engine->queue) > engine->now_ps) {

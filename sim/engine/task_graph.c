@@ -65,7 +65,7 @@ task_graph_new(struct arena *arena, size_t task_count)
 {
     struct task_graph *graph = arena_alloc(arena, 1, sizeof *graph);
     graph->arena = arena;
-    graph->tasks = arena_alloc(arena, task_count, sizeof *graph->tasks);
+    graph->tasks = arena_alloc_unset(arena, task_count, sizeof *graph->tasks);
     graph->task_capacity = task_count;
     return graph;
 }

@@ -394,6 +394,13 @@ lowered_slot(const struct lowered *lowered, int64_t rank)
     return (uint32_t)(lowered->is_all ? rank : program_kind(program, rank) - program->kinds);
 }
 
+const struct rank_program *
+lowered_kind(const struct lowered *lowered, int64_t slot)
+{
+    const struct program *program = lowered->program;
+    return lowered->is_all ? program_kind(program, slot) : &program->kinds[slot];
+}
+
 uint32_t
 lowered_lane(const struct lowered *lowered, enum step_lane lane)
 {

@@ -27,6 +27,9 @@ struct lowered lower_step(const struct program *program, enum lower_ranks ranks,
 /* The slot that stands for a rank: its lanes are those from slot x STEP_LANE_COUNT. */
 uint32_t lowered_slot(const struct lowered *lowered, int64_t rank);
 
+/* What the rank runs that a slot stands for. */
+const struct rank_program *lowered_kind(const struct lowered *lowered, int64_t slot);
+
 /* The lane of the representative rank. */
 uint32_t lowered_lane(const struct lowered *lowered, enum step_lane lane);
 

@@ -34,19 +34,17 @@ const struct step_item *
 step_item_of(const struct step *step, uint32_t task)
 {
     size_t count = 0;
-    const struct program *program = step->lowered.program;
-    struct task from = task_graph_task(step->lowered.graph, task);
     const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
-    int64_t slot = lanes[0] / STEP_LANE_COUNT;
-    const struct rank_program *kind =
-        step->lowered.is_all ? program_kind(program, slot) : &program->kinds[slot];
-    return &kind->items[from.tag];
+    const struct rank_program *kind = lowered_kind(&step->lowered, lanes[0] / STEP_LANE_COUNT);
+    return &kind->items[task_graph_task(step->lowered.graph, task).tag];
 }
 
 const struct step_work *
 step_work_of(const struct step *step, uint32_t task)
 {
-    return program_work(step->lowered.program, step_item_of(step, task), rank_of(step, task));
+    const struct step_item *item = step_item_of(step, task);
+    return item->work ? item->work
+                      : program_work(step->lowered.program, item, rank_of(step, task));
 }
 
 static int64_t
@@ -161,33 +159,40 @@ part_of(const struct step_item *item)
     return is_gather ? STEP_PARAMETER_GATHER : STEP_GRADIENT_REDUCTION;
 }
 
-/* Ends of one rank's tasks. A reduction beside backward counts for what is behind it. */
+/* Of one rank's lane, from its end back to where no part can end later any more. A reduction beside
+ * backward counts for what is behind it. */
 static void
-note_ends(const struct step *step, uint32_t first_lane, int64_t *ends_ps)
+note_ends(const struct step *step, uint32_t lane, int64_t ends_ps[STEP_PART_COUNT])
 {
-    for (uint32_t lane = 0; lane < STEP_LANE_COUNT; lane++) {
-        size_t count = 0;
-        const uint32_t *tasks = trace_lane_tasks(step->trace, first_lane + lane, &count);
-        for (size_t i = 0; i < count; i++) {
-            enum step_part part = part_of(step_item_of(step, tasks[i]));
-            if (part == STEP_FORWARD_BACKWARD && lane == LANE_DATA)
-                part = STEP_GRADIENT_REDUCTION;
-            ends_ps[part] = later(ends_ps[part], step->trace->entries[tasks[i]].end_ps);
-        }
+    size_t count = 0;
+    const uint32_t *tasks = trace_lane_tasks(step->trace, lane, &count);
+    bool is_data = lane % STEP_LANE_COUNT == LANE_DATA;
+    while (count-- > 0) {
+        int64_t end_ps = step->trace->entries[tasks[count]].end_ps, earliest_ps = end_ps;
+        for (int part = 0; part < STEP_PART_COUNT; part++)
+            earliest_ps = ends_ps[part] < earliest_ps ? ends_ps[part] : earliest_ps;
+        if (end_ps <= earliest_ps)
+            break;
+        enum step_part part = part_of(step_item_of(step, tasks[count]));
+        if (part == STEP_FORWARD_BACKWARD && is_data)
+            part = STEP_GRADIENT_REDUCTION;
+        ends_ps[part] = later(ends_ps[part], end_ps);
     }
 }
 
-/* A part ends when the last rank ends it; one rank of each kind is looked at. */
+/* A part ends when the last rank ends it; one rank of each kind is looked at. What gathers weights
+ * ends with the step; lanes of exchanges come first, since they have most parts. */
 static void
 count_parts(struct step *step)
 {
     const struct lowered *lowered = &step->lowered;
-    int64_t ends_ps[STEP_PART_COUNT] = {0}, now_ps = 0;
+    int64_t ends_ps[STEP_PART_COUNT] = {[STEP_PARAMETER_GATHER] = step->trace->end_ps};
+    int64_t now_ps = 0;
     for (int64_t i = 0; i < lowered->program->kind_count; i++) {
         int64_t slot = lowered->is_all ? lowered->program->kinds[i].slowest_rank : i;
-        note_ends(step, (uint32_t)slot * STEP_LANE_COUNT, ends_ps);
+        for (uint32_t lane = STEP_LANE_COUNT; lane-- > 0;)
+            note_ends(step, (uint32_t)slot * STEP_LANE_COUNT + lane, ends_ps);
     }
-    ends_ps[STEP_PARAMETER_GATHER] = step->trace->end_ps;
     for (int part = 0; part < STEP_PART_COUNT; part++) {
         int64_t end_ps = later(now_ps, ends_ps[part]);
         step->part_ps[part] = end_ps - now_ps;
@@ -335,10 +340,18 @@ const struct step *
 step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena,
               struct error_list *errors)
 {
+    struct memory memory = memory_of(&run->inputs, arena);
+    return step_simulate_within(run, &memory, ranks, arena, errors);
+}
+
+const struct step *
+step_simulate_within(const struct run *run, const struct memory *memory, enum lower_ranks ranks,
+                     struct arena *arena, struct error_list *errors)
+{
     const struct workload *workload = &run->inputs.workload;
     struct step *step = arena_alloc(arena, 1, sizeof *step);
     step->run = run;
-    step->memory = memory_of(&run->inputs, arena);
+    step->memory = *memory;
     if (!check_memory(step, arena, errors))
         return NULL;
     const struct program *program = program_of(&run->inputs, arena, errors);

@@ -63,6 +63,10 @@ struct step {
  * (ERROR_INFEASIBLE). */
 const struct step *step_simulate(const struct run *run, enum lower_ranks ranks,
                                  struct arena *arena, struct error_list *errors);
+/* The same of a run whose memory_of is known already. */
+const struct step *step_simulate_within(const struct run *run, const struct memory *memory,
+                                        enum lower_ranks ranks, struct arena *arena,
+                                        struct error_list *errors);
 
 /* Of the representative rank's time, picoseconds of a group of classes. */
 int64_t step_group_ps(const struct step *step, enum step_group group);

@@ -8,6 +8,7 @@
 struct account {
     const struct step *step;
     const struct step_visitor *visitor;
+    const struct rank_program *kind; /* that the slot runs */
     uint32_t slot;
     uint32_t rank;
 };
@@ -101,11 +102,21 @@ show_parts(const struct account *account, const struct step_work *work, int64_t 
     show(account, start_ps, end_ps, work->spent_on);
 }
 
+/* Of a task of the compute lane, which is of the slot's own program. */
+static const struct step_work *
+kernel_work(const struct account *account, uint32_t task)
+{
+    const struct lowered *lowered = &account->step->lowered;
+    const struct step_item *item =
+        &account->kind->items[task_graph_task(lowered->graph, task).tag];
+    return item->work ? item->work : program_work(lowered->program, item, account->rank);
+}
+
 static void
 show_kernel(const struct account *account, uint32_t task)
 {
     const struct trace_entry *entry = &account->step->trace->entries[task];
-    const struct step_work *work = step_work_of(account->step, task);
+    const struct step_work *work = kernel_work(account, task);
     int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
     int64_t own_end_ps =
         entry->end_ps - entry->start_ps > alone_ps ? entry->start_ps + alone_ps : entry->end_ps;
@@ -117,7 +128,10 @@ void
 step_account(const struct step *step, uint32_t slot, const struct step_visitor *visitor)
 {
     const struct trace *trace = step->trace;
-    struct account account = {.step = step, .visitor = visitor, .slot = slot};
+    struct account account = {.step = step,
+                              .visitor = visitor,
+                              .kind = lowered_kind(&step->lowered, slot),
+                              .slot = slot};
     account.rank = task_graph_lane(step->lowered.graph, slot * STEP_LANE_COUNT).group;
     size_t count = 0;
     const uint32_t *tasks = lane_tasks(&account, LANE_COMPUTE, &count);

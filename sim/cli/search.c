@@ -17,6 +17,7 @@ enum { BLOCK_PLANS = 32 };
 struct search_block {
     struct search *search;
     struct search_plan plans[BLOCK_PLANS];
+    struct memory memories[BLOCK_PLANS];
     size_t count;
     bool is_wanted[BLOCK_PLANS];
     struct run_key keys[BLOCK_PLANS]; /* "" where there is none */
@@ -36,12 +37,13 @@ static bool
 take_memory(void *context, size_t index, const struct text *answer)
 {
     struct search_block *block = context;
-    struct memory_answer in;
+    struct memory *memory = &block->memories[index];
     if (!answer)
         return true;
-    memcpy(&in, answer->bytes, sizeof in);
-    block->plans[index].memory_bytes = in.peak_bytes;
-    block->plans[index].status = in.fits ? SEARCH_UNSEEN : SEARCH_NO_MEMORY;
+    memcpy(memory, answer->bytes, sizeof *memory);
+    block->plans[index].memory_bytes = memory->peak;
+    block->plans[index].status =
+        memory->peak <= memory->capacity ? SEARCH_UNSEEN : SEARCH_NO_MEMORY;
     return true;
 }
 
@@ -70,6 +72,7 @@ ask_step(void *context, size_t index, int thread, struct text *question)
          recall(block, index, thread, &block->keys[index], question->arena)))
         return false;
     search_append_point(question, &block->plans[index].point);
+    text_append(question, (const char *)&block->memories[index], sizeof block->memories[index]);
     return true;
 }
 

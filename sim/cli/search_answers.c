@@ -49,11 +49,7 @@ answer_memory(const void *setup, const struct text *question, struct text *answe
     struct step_inputs inputs = search->space.base->inputs;
     inputs.workload.plan = &plan;
     struct memory memory = memory_of(&inputs, answer->arena);
-    struct memory_answer out;
-    memset(&out, 0, sizeof out);
-    out.peak_bytes = memory.peak;
-    out.fits = memory.peak <= memory.capacity;
-    text_append(answer, (const char *)&out, sizeof out);
+    text_append(answer, (const char *)&memory, sizeof memory);
 }
 
 /* The run with another plan. Each has a copy of the plan's file: looking things up marks them. */
@@ -77,9 +73,11 @@ answer_step(const void *setup, const struct text *question, struct text *answer)
     struct error_list errors = {0};
     struct sweep_row row = {0};
     struct plan_point point = read_point(question, 0);
+    struct memory memory;
+    memcpy(&memory, question->bytes + sizeof point, sizeof memory);
     const struct run *run = make_run(search, &point, answer->arena, &errors);
     const struct step *step =
-        run ? step_simulate(run, RANKS_FOLDED, answer->arena, &errors) : NULL;
+        run ? step_simulate_within(run, &memory, RANKS_FOLDED, answer->arena, &errors) : NULL;
     if (!step)
         return;
     sweep_row_fill(&row, step);

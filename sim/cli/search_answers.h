@@ -2,13 +2,14 @@
 #ifndef SIM_CLI_SEARCH_ANSWERS_H
 #define SIM_CLI_SEARCH_ANSWERS_H
 
+#include "models/memory.h"
 #include "sim/cli/crew.h"
 #include "sim/cli/search.h"
 
-/* A question is points one behind the other. */
+/* A question is points one behind the other; of a step, a point and its memory. */
 enum search_question {
     ASK_BOUNDS, /* of plans that agree in all degrees and the microbatch: a bound_answer each */
-    ASK_MEMORY, /* of one: a memory_answer */
+    ASK_MEMORY, /* of one: a struct memory */
     ASK_STEP,   /* of one: its row's values; nothing where it has no step */
     SEARCH_QUESTION_COUNT
 };
@@ -16,11 +17,6 @@ enum search_question {
 struct bound_answer {
     double bound_s;
     bool has_price;
-};
-
-struct memory_answer {
-    double peak_bytes;
-    bool fits;
 };
 
 /* The crew's table; its setup is the search, of which they read the space only. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 struct operator_builder
 operator_builder_new(const struct workload *workload, struct arena *arena)
@@ -65,7 +66,12 @@ build_operation(struct operator_builder *builder, enum direction direction, cons
 const char *
 build_name(const struct operator_builder *builder, const char *name, const char *what)
 {
-    return arena_format(builder->arena, "%s.%s", name, what);
+    size_t name_length = strlen(name), what_length = strlen(what);
+    char *both = arena_alloc(builder->arena, name_length + what_length + 2, 1);
+    memcpy(both, name, name_length);
+    both[name_length] = '.';
+    memcpy(both + name_length + 1, what, what_length);
+    return both;
 }
 
 /* Whether the kind has a direction; the others move rows the same way in either pass. */

@@ -5,6 +5,8 @@
  * checkpoint. */
 #include "models/tensors.h"
 
+#include <assert.h>
+
 enum { OUTSIDE_LAYERS = -1 };
 
 struct walk {
@@ -358,6 +360,46 @@ add_prediction(const struct walk *walk)
     vector(walk, PART_NORM, "prediction.norm", hidden, LEFT_OUT);
 }
 
+/* The tensors of a layer, to be shown again for those that have the same. */
+enum { LAYER_TENSORS_MAX = 64 };
+struct layer_tensors {
+    struct tensor items[LAYER_TENSORS_MAX];
+    int count;
+};
+
+static void
+keep(void *context, const struct tensor *tensor)
+{
+    struct layer_tensors *layer = context;
+    assert(layer->count < LAYER_TENSORS_MAX && "a layer of more tensors than any has");
+    layer->items[layer->count++] = *tensor;
+}
+
+/* Whether a layer has the tensors of the one before it: the first has no residual yet. */
+static bool
+is_like_last(const struct arch *arch, int64_t layer)
+{
+    return layer > 1 && arch_has_experts(arch, layer) == arch_has_experts(arch, layer - 1);
+}
+
+static void
+visit_layers(const struct arch *arch, void (*take_one)(void *, const struct tensor *),
+             void *context)
+{
+    struct layer_tensors last;
+    struct walk walk = {arch, keep, &last, 0, false};
+    for (; walk.layer < arch->layers; walk.layer++) {
+        if (!is_like_last(arch, walk.layer)) {
+            last.count = 0;
+            add_layer(&walk);
+        }
+        for (int i = 0; i < last.count; i++) {
+            last.items[i].layer = walk.layer;
+            take_one(context, &last.items[i]);
+        }
+    }
+}
+
 void
 tensors_visit(const struct arch *arch, void (*take_one)(void *, const struct tensor *),
               void *context)
@@ -367,9 +409,7 @@ tensors_visit(const struct arch *arch, void (*take_one)(void *, const struct ten
                                                 "final.norm"};
     struct walk walk = {arch, take_one, context, OUTSIDE_LAYERS, false};
     word_table(&walk, PART_EMBEDDING, "embedding");
-    for (walk.layer = 0; walk.layer < arch->layers; walk.layer++)
-        add_layer(&walk);
-    walk.layer = OUTSIDE_LAYERS;
+    visit_layers(arch, take_one, context);
     walk.is_prediction = true;
     for (int64_t module = 0; module < arch->mtp_layers; module++)
         add_prediction(&walk);
@@ -379,27 +419,33 @@ tensors_visit(const struct arch *arch, void (*take_one)(void *, const struct ten
         word_table(&walk, PART_HEAD, "head");
 }
 
-struct growing_list {
-    struct arena *arena;
+static void
+count_up(void *context, const struct tensor *tensor)
+{
+    (void)tensor;
+    ++*(size_t *)context;
+}
+
+struct filled_list {
     struct tensor *items;
-    size_t count, capacity;
+    int64_t count;
 };
 
 static void
 append(void *context, const struct tensor *tensor)
 {
-    struct growing_list *list = context;
-    list->items =
-        arena_grow(list->arena, list->items, list->count, &list->capacity, sizeof *list->items);
+    struct filled_list *list = context;
     list->items[list->count++] = *tensor;
 }
 
 struct tensor_list
 tensors_of(const struct arch *arch, struct arena *arena)
 {
-    struct growing_list list = {.arena = arena};
+    size_t count = 0;
+    tensors_visit(arch, count_up, &count);
+    struct filled_list list = {arena_alloc(arena, count, sizeof *list.items), 0};
     tensors_visit(arch, append, &list);
-    return (struct tensor_list){list.items, (int64_t)list.count};
+    return (struct tensor_list){list.items, list.count};
 }
 
 int64_t

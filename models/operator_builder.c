@@ -68,9 +68,9 @@ build_name(const struct operator_builder *builder, const char *name, const char 
 {
     size_t name_length = strlen(name), what_length = strlen(what);
     char *both = arena_alloc(builder->arena, name_length + what_length + 2, 1);
-    memcpy(both, name, name_length);
+    memcpy(both, name, name_length + 1);
     both[name_length] = '.';
-    memcpy(both + name_length + 1, what, what_length);
+    memcpy(both + name_length + 1, what, what_length + 1);
     return both;
 }
 

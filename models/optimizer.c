@@ -239,11 +239,28 @@ shard_by_layer(struct optimizer_share *shares, int64_t data_ranks,
     own_wholes(shares, data_ranks, &matrices, arena);
 }
 
+/* Shares of nothing. Of a thousand ranks most of the memory is room for sizes of matrices, which
+ * nobody reads past matrix_sizes: it is not zeroed. */
+static struct optimizer_share *
+empty_shares(int64_t data_ranks, struct arena *arena)
+{
+    struct optimizer_share *shares =
+        arena_alloc_unset(arena, (size_t)data_ranks, sizeof *shares);
+    for (int64_t rank = 0; rank < data_ranks; rank++) {
+        struct optimizer_share *share = &shares[rank];
+        share->adamw_parameters = share->muon_parameters = share->fp8_parameters = 0;
+        share->exchange_before_elements = share->exchange_after_elements = 0;
+        share->gathered_elements = share->owners_max = share->tensors = 0;
+        share->matrix_sizes = 0;
+    }
+    return shares;
+}
+
 const struct optimizer_share *
 optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int64_t data_ranks,
                  struct arena *arena)
 {
-    struct optimizer_share *shares = arena_alloc(arena, (size_t)data_ranks, sizeof *shares);
+    struct optimizer_share *shares = empty_shares(data_ranks, arena);
     bool is_sharded = plan->zero_stage > 0 && plan->optimizer == OPTIMIZER_MUON;
     if (is_sharded && plan->muon_distribution == MUON_LAYER_SHARDED) {
         shard_by_layer(shares, data_ranks, tensors, plan, arena);

@@ -379,7 +379,8 @@ stage_shares(const struct pricing *pricing, struct sharing *sharing)
         return dense;
     const struct optimizer_share *experts =
         optimizer_shares(&sharing->tensors->experts, plan, placement->expert_shard, arena);
-    struct optimizer_share *both = arena_alloc(arena, (size_t)sharing->count, sizeof *both);
+    struct optimizer_share *both =
+        arena_alloc_unset(arena, (size_t)sharing->count, sizeof *both);
     sharing->gathered_experts = experts->gathered_elements;
     for (int64_t i = 0; i < sharing->count; i++) {
         int64_t place =

@@ -6,6 +6,7 @@
 
 #include "sim/base/path.h"
 #include "sim/base/spelling.h"
+#include "sim/base/text.h"
 
 enum part { PART_MODEL, PART_CLUSTER, PART_PLAN, PART_SOFTWARE, PART_DEVICE, PARTS };
 
@@ -370,4 +371,15 @@ run_number(const struct run *run, const char *field, double *value)
         return false;
     *value = json_as_real(found);
     return true;
+}
+
+const char *
+run_heading(const struct run *run, struct arena *arena)
+{
+    struct text heading = text_new(arena);
+    text_format(&heading, "%s", run->name);
+    for (size_t i = 0; i < run->change_count; i++)
+        text_format(&heading, "%s%s", i == 0 ? " (changed: " : ", ", run->changes[i]);
+    text_format(&heading, "%s", run->change_count > 0 ? ")" : "");
+    return heading.bytes;
 }

@@ -42,6 +42,9 @@ const struct run *run_read(const struct run_request *request, struct arena *aren
 const struct run *run_again(const struct run *base, const struct run_settings *settings,
                             struct arena *arena, struct error_list *errors);
 
+/* "ZAYA1-base, 4k, 1,024 MI300X (changed: plan.recompute=full)". */
+const char *run_heading(const struct run *run, struct arena *arena);
+
 /* The number that stands at a field of the run's files, "model.hidden"; false where there is
  * none. */
 bool run_number(const struct run *run, const char *field, double *value);

@@ -71,11 +71,11 @@ sigma_group(const struct step_work *work)
 static void
 add_sigma(const struct step_work *work, double seconds_s, double *sums_s)
 {
-    double ratio = work->work_s > 0 ? seconds_s / work->work_s : 0;
     if (!work->parts) {
         sums_s[sigma_group(work)] += work->relative_sigma * seconds_s;
         return;
     }
+    double ratio = work->work_s > 0 ? seconds_s / work->work_s : 0;
     for (int64_t i = 0; i < work->part_count; i++)
         sums_s[sigma_group(work->parts[i])] +=
             work->parts[i]->relative_sigma * work->parts[i]->work_s * ratio;
@@ -121,12 +121,15 @@ static void
 count_all(struct step *step)
 {
     const struct step_visitor visitor = {count_stretch, step};
-    size_t tasks = 0;
-    const uint32_t *lane =
-        trace_lane_tasks(step->trace, lowered_lane(&step->lowered, LANE_COMPUTE), &tasks);
-    step_account(step, lowered_slot(&step->lowered, step->lowered.representative), &visitor);
-    for (size_t i = 0; i < tasks; i++) {
-        const struct step_work *work = step_work_of(step, lane[i]);
+    const struct lowered *lowered = &step->lowered;
+    uint32_t slot = lowered_slot(lowered, lowered->representative);
+    const struct rank_program *kind = lowered_kind(lowered, slot);
+    step_account(step, slot, &visitor);
+    for (int64_t i = 0; i < kind->count; i++) {
+        if (kind->items[i].lane != LANE_COMPUTE)
+            continue;
+        const struct step_work *work =
+            program_work(lowered->program, &kind->items[i], lowered->representative);
         for (int64_t part = 0; part < work->part_count; part++)
             count_cost(step, work->parts[part]);
         count_cost(step, work);
@@ -240,18 +243,6 @@ step_group_ps(const struct step *step, enum step_group group)
         if (step_class_group((enum step_class)i) == group)
             sum_ps += step->class_ps[i];
     return sum_ps;
-}
-
-/* "ZAYA1-base, 4k, 1,024 MI300X (changed: plan.recompute=full)". */
-static const char *
-make_heading(const struct run *run, struct arena *arena)
-{
-    struct text heading = text_new(arena);
-    text_format(&heading, "%s", run->name);
-    for (size_t i = 0; i < run->change_count; i++)
-        text_format(&heading, "%s%s", i == 0 ? " (changed: " : ", ", run->changes[i]);
-    text_format(&heading, "%s", run->change_count > 0 ? ")" : "");
-    return heading.bytes;
 }
 
 static void
@@ -370,7 +361,7 @@ step_simulate_within(const struct run *run, const struct memory *memory, enum lo
     step->sigma_s = chain_sigma_s(step, arena);
     count_communication(step);
     derive(step);
-    step->heading = make_heading(run, arena);
+    step->heading = run_heading(run, arena);
     add_warnings(step);
     return step;
 }

@@ -81,7 +81,8 @@ void
 search_report_text(const struct search *search, struct text *out)
 {
     text_format(out, "%s: plans for %s on %s, %lld sequences a step\n\n",
-                search->space.base->name, search->space.base->inputs.workload.arch->name,
+                run_heading(search->space.base, out->arena),
+                search->space.base->inputs.workload.arch->name,
                 search->space.base->inputs.cluster->name,
                 (long long)search->space.base->inputs.workload.plan->global_batch_sequences);
     print_counts(search, out);

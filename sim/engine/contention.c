@@ -4,7 +4,9 @@
  *              └ link ─ member ─ resource 3      so do the members of a resource
  *
  * Each resource keeps what its drains ask for at their top rates. As long as that fits nothing
- * else happens: a join or a leave costs a few additions a link.
+ * else happens: a join or a leave costs a few additions a link. A drain that has all of its
+ * resources to itself, as four of five kernels have, is not even linked to them until another
+ * comes.
  *
  * Filling (sharing.h) goes the same way with and without a drain until the level at which that
  * drain stopped. So when drains only leave, those that stopped at a lower level keep their rates:
@@ -36,6 +38,7 @@ struct supply {
     double asked_per_s; /* by its drains, if all were at their top rates */
     struct member *members;
     size_t member_count, member_capacity;
+    uint32_t lone;   /* the drain that has it to itself and is no member yet, or NO_DRAIN */
     uint32_t visit;  /* its number in the group that is being rated, or UNVISITED */
     bool is_changed; /* waits in `changed` */
     bool is_shared;  /* was short when last rated: drains may be below their top rates */
@@ -57,7 +60,9 @@ struct pace {
 };
 
 struct drain {
-    uint32_t first_link;
+    const struct task_demand *demand;
+    uint32_t resource_base;
+    uint32_t first_link; /* NO_LINK: it is alone on its resources, and has no pace yet */
     uint32_t link_count; /* of one that has left: the next free drain, or NO_DRAIN */
     bool is_visited;
 };
@@ -67,6 +72,7 @@ struct contention {
     struct arena *arena;
     struct sharing *sharing;
     struct supply *supplies;
+    size_t supply_count;
     struct drain *drains; /* those that have left are used again */
     size_t drain_count, drain_capacity;
     struct pace *paces; /* by drain */
@@ -96,6 +102,7 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     contention->graph = graph;
     contention->arena = arena;
     contention->sharing = sharing_new(arena);
+    contention->supply_count = resource_count;
     contention->supplies = arena_alloc(arena, resource_count, sizeof *contention->supplies);
     contention->changed = arena_alloc(arena, resource_count, sizeof *contention->changed);
     contention->group_resources =
@@ -106,6 +113,7 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     for (uint32_t i = 0; i < resource_count; i++) {
         contention->supplies[i].capacity_per_s = task_graph_resource_capacity_per_s(graph, i);
         contention->supplies[i].visit = UNVISITED;
+        contention->supplies[i].lone = NO_DRAIN;
     }
     return contention;
 }
@@ -206,36 +214,103 @@ take_drain(struct contention *contention)
     return (uint32_t)count;
 }
 
-uint32_t
-contention_join(struct contention *contention, const struct task_demand *demand,
-                uint32_t resource_base)
+static uint32_t
+resource_of(const struct contention *contention, const struct drain *drain, uint32_t usage)
 {
-    uint32_t drain = take_drain(contention);
-    uint32_t first = take_links(contention, demand->usage_count);
-    contention->drains[drain] =
-        (struct drain){.first_link = first, .link_count = (uint32_t)demand->usage_count};
-    contention->paces[drain] =
-        (struct pace){.top_rate_per_s = demand->top_rate_per_s, .weight = demand->weight};
-    set_rate(&contention->paces[drain], demand->top_rate_per_s);
+    uint32_t resource = drain->resource_base + drain->demand->usages[usage].resource;
+    assert(resource >= drain->resource_base && resource < contention->supply_count);
+    (void)contention;
+    return resource;
+}
+
+/* Nobody has anything of it, and such a drain does not make it short by itself. */
+static bool
+is_free_for(const struct supply *supply, double asked_per_s)
+{
+    return supply->lone == NO_DRAIN && supply->member_count == 0 && !supply->is_changed &&
+           !supply->is_shared &&
+           asked_per_s <= supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+}
+
+static void
+leave_alone(struct contention *contention, const struct drain *drain, size_t usages)
+{
+    for (uint32_t i = 0; i < usages; i++)
+        contention->supplies[resource_of(contention, drain, i)].lone = NO_DRAIN;
+}
+
+/* Takes all of its resources for itself, if they are free; not if it names one of them twice. */
+static bool
+take_alone(struct contention *contention, uint32_t index)
+{
+    const struct drain *drain = &contention->drains[index];
+    const struct task_demand *demand = drain->demand;
     for (uint32_t i = 0; i < demand->usage_count; i++) {
-        uint32_t resource = resource_base + demand->usages[i].resource;
-        assert(resource >= resource_base &&
-               resource < task_graph_resource_count(contention->graph));
+        struct supply *supply = &contention->supplies[resource_of(contention, drain, i)];
+        if (!is_free_for(supply, demand->usages[i].amount * demand->top_rate_per_s)) {
+            leave_alone(contention, drain, i);
+            return false;
+        }
+        supply->lone = index;
+    }
+    return true;
+}
+
+/* Links a drain to its resources, of which some may be short from now on. */
+static void
+link_drain(struct contention *contention, uint32_t index)
+{
+    struct drain *drain = &contention->drains[index];
+    const struct task_demand *demand = drain->demand;
+    struct pace *pace = &contention->paces[index];
+    *pace = (struct pace){.top_rate_per_s = demand->top_rate_per_s, .weight = demand->weight};
+    set_rate(pace, demand->top_rate_per_s);
+    drain->first_link = take_links(contention, demand->usage_count);
+    drain->link_count = (uint32_t)demand->usage_count;
+    for (uint32_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = resource_of(contention, drain, i);
         struct supply *supply = &contention->supplies[resource];
         insert_member(contention, resource,
-                      (struct member){demand->usages[i].amount, drain, first + i});
+                      (struct member){demand->usages[i].amount, index, drain->first_link + i});
         supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
         if (supply_is_short(supply)) {
             note_change(contention, resource, 0);
         }
     }
-    return drain;
 }
 
-void
-contention_leave(struct contention *contention, uint32_t drain)
+/* Those who had the joiner's resources to themselves have no longer. */
+static void
+link_lone_ones(struct contention *contention, const struct drain *joiner)
 {
-    struct drain *leaver = &contention->drains[drain];
+    for (uint32_t i = 0; i < joiner->demand->usage_count; i++) {
+        uint32_t lone = contention->supplies[resource_of(contention, joiner, i)].lone;
+        if (lone == NO_DRAIN)
+            continue;
+        const struct drain *drain = &contention->drains[lone];
+        leave_alone(contention, drain, drain->demand->usage_count);
+        link_drain(contention, lone);
+    }
+}
+
+uint32_t
+contention_join(struct contention *contention, const struct task_demand *demand,
+                uint32_t resource_base)
+{
+    uint32_t index = take_drain(contention);
+    struct drain *drain = &contention->drains[index];
+    *drain = (struct drain){.demand = demand, .resource_base = resource_base};
+    if (!take_alone(contention, index)) {
+        link_lone_ones(contention, drain);
+        link_drain(contention, index);
+    }
+    return index;
+}
+
+static void
+unlink_drain(struct contention *contention, uint32_t drain)
+{
+    const struct drain *leaver = &contention->drains[drain];
     const struct pace *pace = &contention->paces[drain];
     for (uint32_t i = 0; i < leaver->link_count; i++) {
         struct link link = contention->links[leaver->first_link + i];
@@ -250,6 +325,17 @@ contention_leave(struct contention *contention, uint32_t drain)
         }
     }
     give_links_back(contention, leaver->first_link, leaver->link_count);
+}
+
+void
+contention_leave(struct contention *contention, uint32_t drain)
+{
+    struct drain *leaver = &contention->drains[drain];
+    if (leaver->first_link == NO_LINK) {
+        leave_alone(contention, leaver, leaver->demand->usage_count);
+    } else {
+        unlink_drain(contention, drain);
+    }
     leaver->link_count = contention->free_drain;
     contention->free_drain = drain;
 }

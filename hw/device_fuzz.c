@@ -24,7 +24,7 @@ static const struct kernel kernels[] = {
     {.kind = KERNEL_ATTENTION,
      .dtype = DTYPE_BF16,
      .direction = DIRECTION_BACKWARD,
-     .attention = {2, 300, 400, 4, 2, 64, true, NULL, 128, 0}},
+     .attention = {2, 300, 400, 4, 2, 64, true, NULL, NULL, 128, 0}},
     {.kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {8192, 262272}},
     {.kind = KERNEL_COPY, .copy = {1e9, COPY_HOST, COPY_HBM}},
 };

@@ -64,7 +64,7 @@ add_samples(struct comparison *comparison, const struct measured_step *measured,
                                   .measured_s = measured->measured_s,
                                   .predicted_s = step->step_s,
                                   .relative_sigma = step->sigma_s / step->step_s,
-                                  .shape = step->run->name};
+                                  .shape = arena_format(arena, "%s", step->run->name)};
     add_sample(comparison, &sample, arena);
     for (int part = 0; part < STEP_PART_COUNT; part++) {
         sample.group.size = PART_SIZES[part];
@@ -107,12 +107,14 @@ add_line(struct comparison *comparison, const struct json *object, struct arena 
                                       path_beside(json_file_name(object), measured.run, arena)};
     if (!read_settings(measured.settings, &request, arena, errors))
         return false;
-    const struct run *run = run_read(&request, arena, errors);
-    const struct step *step = run ? step_simulate(run, RANKS_FOLDED, arena, errors) : NULL;
-    if (!step)
-        return false;
-    add_samples(comparison, &measured, step, arena);
-    return true;
+    struct arena *own = arena_new_beside(arena); /* a step of a pipeline takes 100 MB */
+    const struct run *run = run_read(&request, own, errors);
+    const struct step *step = run ? step_simulate(run, RANKS_FOLDED, own, errors) : NULL;
+    bool is_simulated = step != NULL;
+    if (is_simulated)
+        add_samples(comparison, &measured, step, arena);
+    arena_free(own);
+    return is_simulated;
 }
 
 bool

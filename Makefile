@@ -251,7 +251,7 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 # Beside the rest of the check on a shared machine; `make validate` holds to the limits above.
 .PHONY: check-all
 check-all: HOST_LIMITS := gemm=20% grouped_gemm=40% attention=30% attention_backward=30% memory_bound=25%
-check-all: unit unit-mpi errors-kept validate-host unit-sanitized tidy fuzz-smoke cppcheck program-tests same-bytes readme \
+check-all: unit unit-mpi errors-kept validate-host unit-sanitized tidy fuzz-smoke cppcheck program-tests-sanitized program-tests same-bytes readme \
            ranks simgrid report headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
@@ -287,10 +287,14 @@ errors-kept: $(BUILD)/stepcast # the same tables, of which only a broken limit i
 	    { grep 'past its limit' $(BUILD)/errors.txt; exit 1; }
 	@echo 'errors: every table within validate/tolerances.json'
 
-.PHONY: program-tests same-bytes readme
-program-tests: all build-sanitized ## commands with their exact output, sim/cli/cases
-	@sim/cli/cli_test.sh $(BUILD) sim/cli/cases/*.case
-	@sim/cli/cli_test.sh $(BUILD)/sanitized sim/cli/cases/*.case
+# Under sanitizers all but those that simulate hundreds of plans, which the unit tests of the same do.
+CASES     := $(sort $(wildcard sim/cli/cases/*.case))
+MANY_RUNS := sim/cli/cases/search.case sim/cli/cases/merge.case
+.PHONY: program-tests program-tests-sanitized same-bytes readme
+program-tests: all ## commands with their exact output, sim/cli/cases
+	@sim/cli/cli_test.sh $(BUILD) $(CASES)
+program-tests-sanitized: build-sanitized ## the same under sanitizers
+	@sim/cli/cli_test.sh $(BUILD)/sanitized $(filter-out $(MANY_RUNS),$(CASES))
 same-bytes: $(BUILD)/stepcast build-clang ## the same output twice, and from both compilers
 	@.ci/same-bytes $(BUILD) $(DEMO)
 readme: all ## the README's commands show what it says they show

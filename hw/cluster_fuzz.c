@@ -1,16 +1,8 @@
 /* Any bytes as a cluster's file: read, or refused with a reason. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "hw/cluster.h"
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
+#include "sim/base/check_arena.h"
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,8 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct arena_policy policy = {.out_of_memory = out_of_memory};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object = json_read_text(arena, "configs/clusters/fuzz.json", 1,
                                                (const char *)data, size, &errors);

@@ -1,27 +1,12 @@
 /* How many collectives a second one core prices: every kind, on the groups that plans make. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "hw/collective.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { ROUNDS = 2000, SIZES = 8 };
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static double
-now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* A node, half of one, a rail, two GPUs of each node, everything. */
 static const struct rank_group GROUPS[] = {{.size = 8, .stride = 1},
@@ -53,8 +38,7 @@ price_all(const struct cluster *cluster, long *count)
 int
 main(void)
 {
-    struct arena_policy policy = {.out_of_memory = stop};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object =
         json_read_file(arena, "configs/clusters/mi300x-pollara-128.json", &errors);
@@ -64,11 +48,11 @@ main(void)
         return EXIT_FAILURE;
     }
     long count = 0;
-    double start_s = now_s(), sum_s = 0;
+    double start_s = check_cpu_s(), sum_s = 0;
     for (int i = 0; i < ROUNDS; i++)
         sum_s += price_all(cluster, &count);
     if (sum_s > 0)
-        printf("collective_prices_per_s %.0f\n", (double)count / (now_s() - start_s));
+        printf("collective_prices_per_s %.0f\n", (double)count / (check_cpu_s() - start_s));
     arena_free(arena);
     return EXIT_SUCCESS;
 }

@@ -1,17 +1,9 @@
 /* Any bytes as a line of a collective list: priced at a time that is a time, or refused. */
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "hw/collective.h"
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
+#include "sim/base/check_arena.h"
 
 static const struct cluster CLUSTER = {
     .name = "fuzz",
@@ -48,8 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct arena_policy policy = {.out_of_memory = out_of_memory};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct collective collective;
     struct collective_cost cost;

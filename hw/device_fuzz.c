@@ -3,19 +3,11 @@
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "hw/kernel_cost.h"
+#include "sim/base/check_arena.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
 
 static const struct kernel kernels[] = {
     {.kind = KERNEL_GEMM,
@@ -32,8 +24,7 @@ static const struct kernel kernels[] = {
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct arena_policy policy = {.out_of_memory = stop};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object =
         json_read_text(arena, "fuzz", 1, (const char *)data, size, &errors);

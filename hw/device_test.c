@@ -1,9 +1,9 @@
 /* Are the shipped devices whole, and is a device file that is not refused by its key? */
 #include "hw/device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 #include "sim/base/text.h"
 
@@ -11,21 +11,6 @@ Suite *device_suite(void);
 
 static const char *const files[] = {"mi300x",    "h200",   "h100-sxm",
                                     "a100-80gb", "mi325x", "cpu-core"};
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static struct arena *
-new_arena(void)
-{
-    struct arena_policy policy = {.out_of_memory = stop};
-    return arena_new(&policy);
-}
 
 static const struct json *
 read_object(struct arena *arena, const char *name)
@@ -39,7 +24,7 @@ read_object(struct arena *arena, const char *name)
 
 START_TEST(every_shipped_device_is_read)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct device *device = device_read(read_object(arena, files[_i]), arena, &errors);
     ck_assert_msg(device != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
@@ -55,7 +40,7 @@ END_TEST
 /* AMD's data sheet: 304 units, 192 GB, 1,307.4 TFLOP/s of dense bf16. */
 START_TEST(mi300x_is_as_its_data_sheet)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct device *device = device_read(read_object(arena, "mi300x"), arena, &errors);
     ck_assert_ptr_nonnull(device);
@@ -71,7 +56,7 @@ END_TEST
 static void
 check_refused(const char *path, const char *value, const char *where, const char *what)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object = read_object(arena, "mi300x");
     ck_assert(json_set(object, path, value, "a test", &errors));
@@ -100,7 +85,7 @@ START_TEST(rates_in_people_units_are_refused)
     check_refused("memory.hbm_read_bytes_per_s", "5300", "hbm_read_bytes_per_s", "5300");
     check_refused("peak_flop_per_s.bf16", "1307.4", "$.peak_flop_per_s.bf16", "1307.4");
     check_refused("host_bytes_per_s", "999999", "$.host_bytes_per_s", "999999");
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object = read_object(arena, "mi300x");
     ck_assert(json_set(object, "host_bytes_per_s", "1e6", "a test", &errors));
@@ -137,7 +122,7 @@ END_TEST
 
 START_TEST(a_number_without_its_source_is_refused)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct text text = text_new(arena);
     ck_assert(text_read_file(&text, "configs/devices/mi300x.json", 1 << 20, &errors));

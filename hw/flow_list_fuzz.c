@@ -1,18 +1,10 @@
 /* Any bytes as a list of flows: read into flows that can run, or refused with a reason. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "hw/flow_list.h"
+#include "sim/base/check_arena.h"
 
 enum { RANKS = 32 };
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
 
 static void
 check_flow(const struct flow_list *list, size_t index)
@@ -35,8 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct arena_policy policy = {.out_of_memory = out_of_memory};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct text text = text_new(arena);
     text_append(&text, (const char *)data, size);

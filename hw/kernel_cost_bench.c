@@ -1,27 +1,12 @@
 /* How many products a second one core prices, over shapes of training and of decoding. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "hw/kernel_cost.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { ROUNDS = 200, SIDES = 12 };
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static double
-now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); /* a core of its own, whoever else runs */
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Every product of three sides from 8 up, each 1.9 times the one before and odd ones among them. */
 static double
@@ -46,8 +31,7 @@ price_all(const struct device *device, long *count)
 int
 main(void)
 {
-    struct arena_policy policy = {.out_of_memory = stop};
-    struct arena *arena = arena_new(&policy);
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *object = json_read_file(arena, "configs/devices/mi300x.json", &errors);
     const struct device *device = object ? device_read(object, arena, &errors) : NULL;
@@ -56,11 +40,11 @@ main(void)
         return EXIT_FAILURE;
     }
     long count = 0;
-    double start_s = now_s(), sum_s = 0;
+    double start_s = check_cpu_s(), sum_s = 0;
     for (int i = 0; i < ROUNDS; i++)
         sum_s += price_all(device, &count);
     if (sum_s > 0)
-        printf("gemm_prices_per_s %.0f\n", (double)count / (now_s() - start_s));
+        printf("gemm_prices_per_s %.0f\n", (double)count / (check_cpu_s() - start_s));
     arena_free(arena);
     return EXIT_SUCCESS;
 }

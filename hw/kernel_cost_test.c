@@ -3,30 +3,15 @@
 #include "hw/kernel_cost.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hw/plain_device.h"
+#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
 Suite *kernel_cost_suite(void);
 
 static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static struct arena *
-new_arena(void)
-{
-    struct arena_policy policy = {.out_of_memory = stop};
-    return arena_new(&policy);
-}
 
 static const struct device *
 read_device(struct arena *arena, const char *name)
@@ -80,7 +65,7 @@ static const struct kernel every_kind[] = {
 
 START_TEST(every_kind_has_a_finite_price_and_reason)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     const struct device *device = read_device(arena, files[_i]);
     for (size_t i = 0; i < sizeof every_kind / sizeof every_kind[0]; i++) {
         struct kernel_cost cost = price(device, &every_kind[i]);
@@ -102,7 +87,7 @@ END_TEST
 /* Depths from 16 to 10^5, each half as much again. */
 START_TEST(a_deeper_product_is_never_quicker)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     const struct device *device = read_device(arena, files[_i]);
     const int64_t sides[] = {1, 48, 500, 1111, 8192, 60000};
     for (int i = 0; i < 36; i++) {
@@ -124,7 +109,7 @@ END_TEST
  * MAMF finder: 10240 x 15360 x 8192 reaches 668; aiter's tuner: 4096^3 reaches 564. */
 START_TEST(mi300x_products_come_near_the_published_rates)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     const struct device *device = read_device(arena, "mi300x");
     struct kernel cube = gemm(8192, 8192, 8192), wide = gemm(10240, 15360, 8192);
     struct kernel small = gemm(4096, 4096, 4096);
@@ -139,7 +124,7 @@ END_TEST
  * which there are four forward and five backward. */
 START_TEST(wide_vocabularies_cost_milliseconds)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     const struct device *device = read_device(arena, "mi300x");
     struct kernel kernel = every_kind[KERNEL_CROSS_ENTROPY];
     double forward_s = price(device, &kernel).seconds_s;

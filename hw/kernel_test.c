@@ -1,27 +1,12 @@
 /* Is every kernel of the vocabulary read as it stands, and every impossible one refused by name? */
 #include "hw/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
 Suite *kernel_suite(void);
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static struct arena *
-new_arena(void)
-{
-    struct arena_policy policy = {.out_of_memory = stop};
-    return arena_new(&policy);
-}
 
 static bool
 read_line(struct arena *arena, const char *text, struct kernel *kernel,
@@ -36,7 +21,7 @@ read_line(struct arena *arena, const char *text, struct kernel *kernel,
 static void
 check_refused(const char *text, const char *where, const char *what)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct kernel kernel;
     ck_assert_msg(!read_line(arena, text, &kernel, &errors), "%s was accepted", text);
@@ -115,7 +100,7 @@ quoted(struct arena *arena, const char *text)
 
 START_TEST(every_kernel_is_read_and_its_flop_counted)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct kernel kernel;
     bool is_right = read_line(arena, quoted(arena, lines[_i].text), &kernel, &errors);
@@ -129,7 +114,7 @@ END_TEST
 
 START_TEST(keys_go_where_they_belong)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct kernel kernel;
     ck_assert(read_line(arena, quoted(arena, lines[0].text), &kernel, &errors));
@@ -168,7 +153,7 @@ START_TEST(a_kernel_written_is_the_line_it_was_read_from)
         "\"read_bytes\": 80.5, \"write_bytes\": 40.0, \"launches\": 1}",
         "{\"kernel\": \"copy\", \"bytes\": 1000.0, \"from\": \"host\", \"to\": \"hbm\"}",
     };
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct kernel kernel = {0};
         struct error_list errors = {0};
@@ -184,7 +169,7 @@ END_TEST
 
 START_TEST(measurements_and_notes_may_stand_beside)
 {
-    struct arena *arena = new_arena();
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct kernel kernel;
     ck_assert(read_line(arena,

@@ -4,6 +4,7 @@
 
 #include "models/arch_flop.h"
 #include "models/tensors.h"
+#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
 Suite *arch_flop_suite(void);
@@ -12,16 +13,9 @@ static struct arena *arena;
 static struct error_list errors;
 
 static void
-fail_out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    ck_abort_msg("out of memory, %zu bytes wanted", wanted_bytes);
-}
-
-static void
 set_up(void)
 {
-    arena = arena_new(&(struct arena_policy){.out_of_memory = fail_out_of_memory});
+    arena = check_arena_new();
     memset(&errors, 0, sizeof errors);
 }
 

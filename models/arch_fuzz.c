@@ -2,23 +2,15 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "models/arch_flop.h"
 #include "models/tensors.h"
+#include "sim/base/check_arena.h"
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SEQUENCE_TOKENS = 4096, BYTES_PER_PARAMETER_MAX = 16 };
-
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
 
 static void
 check(const struct arch *arch)
@@ -38,7 +30,7 @@ check(const struct arch *arch)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = stop});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct json *config =
         json_read_text(arena, "fuzz.json", 1, (const char *)data, size, &errors);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum {
     NODES = 16,
@@ -15,22 +17,6 @@ enum {
     RUNS = 3, /* the quickest counts */
     RANDOM_FLOWS = 1000000
 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Below bound: Marsaglia, Xorshift RNGs (2003), triple 13, 7, 17. */
 static uint32_t
@@ -129,16 +115,16 @@ struct result {
 static struct result
 run_once(const struct text *rows)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct cluster *cluster = read_cluster(arena, &errors);
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     const struct flow_list *list = flow_list_read("bench", rows, RANKS, arena, &errors);
-    double read_s = clock_s();
+    double read_s = check_cpu_s();
     if (!list || !flow_times_find(list, &(struct flow_wires){.cluster = cluster, .seed = 1},
                                   arena, &errors))
         exit(EXIT_FAILURE);
-    double end_s = clock_s();
+    double end_s = check_cpu_s();
     struct result result = {read_s - begin_s, end_s - read_s, (double)list->count};
     arena_free(arena);
     return result;
@@ -174,8 +160,7 @@ main(int count, char **words)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (count > 1 && strcmp(words[1], lists[i].name) != 0)
             continue;
-        struct arena *arena =
-            arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+        struct arena *arena = check_arena_new();
         struct text rows = text_new(arena);
         text_format(&rows, "id,start_s,src,dst,bytes,deps\n");
         lists[i].write_rows(&rows);

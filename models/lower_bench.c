@@ -3,27 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "models/run.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { REPEATS = 15 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 struct times {
     double program_s, graph_s; /* the quickest of all repeats */
@@ -33,13 +18,13 @@ static void
 measure_once(const struct run *run, struct times *times, struct arena *arena)
 {
     struct error_list errors = {0};
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     const struct program *program = program_of(&run->inputs, arena, &errors);
-    double program_s = clock_s() - begin_s;
-    begin_s = clock_s();
+    double program_s = check_cpu_s() - begin_s;
+    begin_s = check_cpu_s();
     if (program)
         (void)lower_step(program, RANKS_FOLDED, arena);
-    double graph_s = clock_s() - begin_s;
+    double graph_s = check_cpu_s() - begin_s;
     times->program_s = program_s < times->program_s ? program_s : times->program_s;
     times->graph_s = graph_s < times->graph_s ? graph_s : times->graph_s;
     arena_clear(arena);
@@ -48,7 +33,7 @@ measure_once(const struct run *run, struct times *times, struct arena *arena)
 static void
 measure(const char *name, const struct run_request *request)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct times times = {1e9, 1e9};
     const struct run *run = run_read(request, arena, &errors);

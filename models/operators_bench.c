@@ -1,28 +1,13 @@
 /* How long a model takes from its file to its tensors and the operators of every block. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "models/operators.h"
 #include "models/tensors.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { REPEATS = 200 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 struct times {
     double read_s, tensors_s, operators_s;
@@ -43,21 +28,21 @@ measure(const char *path)
                                      .microbatch_sequences = 1,
                                      .compute_dtype = DTYPE_BF16,
                                      .gradient_dtype = DTYPE_FP32};
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     const struct software *software = read_stack(arena, &errors);
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     const struct json *config = json_read_file(arena, path, &errors);
     const struct arch *arch = config ? arch_read(config, arena, &errors) : NULL;
-    double read_s = clock_s();
+    double read_s = check_cpu_s();
     if (!arch || !software)
         exit(EXIT_FAILURE);
     (void)tensors_of(arch, arena);
-    double listed_s = clock_s();
+    double listed_s = check_cpu_s();
     struct workload workload = {arch, &plan, software};
     for (int block = 0; block < BLOCK_COUNT; block++)
         (void)operators_of(&workload, (enum block)block, arena);
-    struct times times = {read_s - begin_s, listed_s - read_s, clock_s() - listed_s};
+    struct times times = {read_s - begin_s, listed_s - read_s, check_cpu_s() - listed_s};
     arena_free(arena);
     return times;
 }

@@ -3,13 +3,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "plots/area_chart.h"
 #include "plots/bar_chart.h"
 #include "plots/line_chart.h"
 #include "plots/scatter_chart.h"
 #include "plots/tornado_chart.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum {
     REPEATS = 5,
@@ -22,22 +23,6 @@ enum {
     MOMENTS = 2000,
     LAYERS = 5
 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* A sawtooth with a band and measured points, every tenth point noted. */
 static void
@@ -56,7 +41,7 @@ draw_line(struct arena *arena, struct canvas *canvas, size_t count, double *star
             notes[series.note_count++] =
                 (struct line_chart_note){x, y, "5 waves, not 4", false, false};
     }
-    *start_s = clock_s();
+    *start_s = check_cpu_s();
     line_chart_draw(&(struct line_chart){.title = "a line",
                                          .x = {"n", "", LINE_CHART_LINEAR},
                                          .y = {"rate", "FLOP/s", LINE_CHART_LINEAR},
@@ -96,7 +81,7 @@ draw_scatter(struct arena *arena, struct canvas *canvas, double *start_s)
         }
     }
     const struct scatter_line line = {.points = front, .count = FRONT_POINTS};
-    *start_s = clock_s();
+    *start_s = check_cpu_s();
     scatter_chart_draw(&(struct scatter_chart){.title = "a front",
                                                .x = {"memory", "B", LINE_CHART_LOG},
                                                .y = {"step", "s", LINE_CHART_LOG},
@@ -127,7 +112,7 @@ draw_bars(struct arena *arena, struct canvas *canvas, double *start_s)
                                          .side_text = "12.3 GB",
                                          .reason = i % 4 == 3 ? "does not fit" : NULL};
     }
-    *start_s = clock_s();
+    *start_s = check_cpu_s();
     bar_chart_draw(&(struct bar_chart){.title = "plans",
                                        .main = {"step", "s"},
                                        .side = {"memory", "B"},
@@ -156,7 +141,7 @@ draw_area(struct arena *arena, struct canvas *canvas, double *start_s)
     }
     const struct area_chart_panel panel = {NULL, x, MOMENTS, layers};
     const struct area_chart_panel panels[] = {panel, panel, panel, panel};
-    *start_s = clock_s();
+    *start_s = check_cpu_s();
     area_chart_draw(&(struct area_chart){.title = "memory",
                                          .x_name = "time",
                                          .x_unit = "s",
@@ -178,7 +163,7 @@ draw_tornado(struct arena *arena, struct canvas *canvas, double *start_s)
     for (int i = 0; i < BARS; i++)
         rows[i] = (struct tornado_row){"a number", -0.01 * (double)i, 0.02 * (double)i,
                                        "-10 ms", "+20 ms"};
-    *start_s = clock_s();
+    *start_s = check_cpu_s();
     tornado_chart_draw(&(struct tornado_chart){.title = "what moves it",
                                                .x_name = "difference",
                                                .x_unit = "s",
@@ -197,17 +182,17 @@ struct load {
 static double
 time_once(const struct load *load, const char *path)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct text out = text_new(arena);
-    double begin_s = clock_s(), start_s = 0.0;
+    double begin_s = check_cpu_s(), start_s = 0.0;
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    double fonts_s = clock_s() - begin_s;
+    double fonts_s = check_cpu_s() - begin_s;
     load->draw(arena, canvas, &start_s);
     if (!canvas_write(canvas, path, &out, &errors))
         exit(EXIT_FAILURE);
     canvas_free(canvas);
-    double taken_s = fonts_s + clock_s() - start_s;
+    double taken_s = fonts_s + check_cpu_s() - start_s;
     arena_free(arena);
     return taken_s;
 }

@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { REPEATS = 7 };
 
@@ -12,22 +14,6 @@ struct load {
     size_t row_count;
     size_t spans_a_row;
 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Kernels of 5 to 100 us with a gap of up to 5 us, forward and backward in turns of a hundred. */
 static struct timeline
@@ -88,12 +74,11 @@ measure(const struct load *load, const char *ending)
     char path[16];
     (void)snprintf(path, sizeof path, "x.%s", ending);
     for (int i = 0; i < REPEATS; i++) {
-        struct arena *arena =
-            arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+        struct arena *arena = check_arena_new();
         struct timeline timeline = build(arena, load);
-        double start_s = clock_s();
+        double start_s = check_cpu_s();
         bytes = draw_once(arena, &timeline, path);
-        double taken_s = clock_s() - start_s;
+        double taken_s = check_cpu_s() - start_s;
         best_s = taken_s < best_s ? taken_s : best_s;
         arena_free(arena);
     }

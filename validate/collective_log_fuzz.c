@@ -5,20 +5,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "sim/base/check_arena.h"
 
-static void
-stop(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = stop});
+    struct arena *arena = check_arena_new();
     struct measured_list list = {0};
     struct error_list errors = {0};
     struct text text = text_new(arena);

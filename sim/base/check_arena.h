@@ -1,7 +1,8 @@
-/* For tests only: an arena that ends the test when memory ends. */
+/* For tests, fuzz targets and benches only: an arena that ends them when memory ends. */
 #ifndef SIM_BASE_CHECK_ARENA_H
 #define SIM_BASE_CHECK_ARENA_H
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -10,7 +11,7 @@ static inline void
 check_arena_out_of_memory(void *context, size_t wanted_bytes)
 {
     (void)context;
-    (void)wanted_bytes;
+    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
     abort();
 }
 

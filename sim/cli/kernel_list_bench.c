@@ -1,23 +1,15 @@
 /* How many lines of `stepcast kernel --list` a second: read, priced, written, a whole file. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sim/base/check_clock.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
 extern const struct command command_kernel;
 
 enum { LINES = 60000, RUNS = 5, SIDES = 40, FOLDER_MAX = 64 };
-
-static double
-now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Products with every pair of 40 widths and more and more rows. */
 static bool
@@ -43,11 +35,11 @@ run_s(const char *list_path, const char *answer_path)
     const char *fault = NULL;
     struct arena *arena = command_arena();
     const struct arguments arguments = {words, sizeof words / sizeof *words};
-    double start_s = now_s();
+    double start_s = check_cpu_s();
     const struct options *options = options_parse(arena, &command_kernel, arguments, &fault);
     bool is_done = options != NULL && command_kernel.run(options, arena) == EXIT_DONE;
     arena_free(arena);
-    return is_done ? now_s() - start_s : -1;
+    return is_done ? check_cpu_s() - start_s : -1;
 }
 
 int

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/check_arena.h"
 #include "sim/cli/help.h"
 
 enum { ARGUMENTS_MAX = 16, COLUMNS = 80 };
@@ -44,18 +45,9 @@ static struct arena *arena;
 static const char *fault;
 
 static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static void
 setup(void)
 {
-    static const struct arena_policy policy = {.out_of_memory = out_of_memory};
-    arena = arena_new(&policy);
+    arena = check_arena_new();
 }
 
 static void

@@ -3,26 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { REPEATS = 3 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-/* Of the processor: others use the machine too. */
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void
 look_away(void *context, const char *bytes, size_t length)
@@ -47,7 +32,7 @@ simulate(struct arena *arena)
 int
 main(void)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     const struct step *step = simulate(arena);
     double best_s = 1e9;
     size_t taken_bytes = 0;
@@ -55,9 +40,9 @@ main(void)
     for (int i = 0; i < REPEATS; i++) {
         struct arena *own = arena_new_beside(arena);
         const struct trace_sink sink = {look_away, &sum};
-        double start_s = clock_s();
+        double start_s = check_cpu_s();
         length_bytes = perfetto_trace_write(step, &sink, own);
-        double taken_s = clock_s() - start_s;
+        double taken_s = check_cpu_s() - start_s;
         best_s = taken_s < best_s ? taken_s : best_s;
         taken_bytes = arena_size_bytes(own);
         arena_free(own);

@@ -1,26 +1,11 @@
 /* How fast plans are screened and simulated on one core: ZAYA1 on 1,024 GPUs. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "models/step.h"
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 #include "sim/cli/search.h"
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Seconds of a search on one thread, every field of `one` held to the first of its values. */
 static double
@@ -34,9 +19,9 @@ time_search(struct search *search, const struct run *base, const char *const *on
     for (int field = 0; field < PLAN_FIELD_COUNT; field++)
         if (one[field])
             (void)plan_space_set(&search->space, (enum plan_field)field, &one[field], 1, arena);
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     search_run(search);
-    return clock_s() - begin_s;
+    return check_cpu_s() - begin_s;
 }
 
 /* Steps a second: the run's own plan again and again. */
@@ -45,14 +30,14 @@ measure_steps_per_s(const struct run *base, struct arena *arena)
 {
     enum { STEPS = 200 };
     struct arena *own = arena_new_beside(arena);
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     for (int i = 0; i < STEPS; i++) {
         struct error_list errors = {0};
         arena_clear(own);
         if (!step_simulate(base, RANKS_FOLDED, own, &errors))
             exit(EXIT_FAILURE);
     }
-    double took_s = clock_s() - begin_s;
+    double took_s = check_cpu_s() - begin_s;
     arena_free(own);
     return STEPS / took_s;
 }
@@ -64,7 +49,7 @@ main(void)
     /* data and expert ranks only: every plan of them is simulated */
     static const char *const flat[PLAN_FIELD_COUNT] = {
         [PLAN_FIELD_TENSOR] = "1", [PLAN_FIELD_CONTEXT] = "1", [PLAN_FIELD_PIPELINE] = "1"};
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct error_list errors = {0};
     struct run_request request = {.file = "configs/runs/zaya1-base-4k-1024.json"};
     const struct run *base = run_read(&request, arena, &errors);

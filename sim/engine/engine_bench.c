@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum {
     RUNS = 3, /* the quickest counts */
@@ -20,22 +22,6 @@ struct result {
     double tasks_per_s;
     double bytes_a_task;
 };
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Between 1 and 1024: Marsaglia, Xorshift RNGs (2003), triple 13, 7, 17. */
 static double
@@ -99,12 +85,12 @@ build_contended(struct task_graph *graph)
 static struct result
 run_once(void (*build)(struct task_graph *graph), size_t task_count)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct task_graph *graph = task_graph_new(arena, task_count);
     build(graph);
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     const struct trace *trace = engine_run(graph, arena);
-    double run_s = clock_s() - begin_s;
+    double run_s = check_cpu_s() - begin_s;
     struct result result = {
         .run_s = run_s,
         .tasks_per_s = (double)trace->count / run_s,

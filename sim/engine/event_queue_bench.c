@@ -3,27 +3,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "sim/base/check_arena.h"
+#include "sim/base/check_clock.h"
 
 enum { HOLD_COUNT = 5000000 };
 
 static const int64_t STEP_MAX_PS = 1 << 20;
-
-static void
-fail_on_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)fprintf(stderr, "no memory for %zu bytes\n", wanted_bytes);
-    exit(EXIT_FAILURE);
-}
-
-static double
-clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Marsaglia, Xorshift RNGs (2003), triple 13, 7, 17. */
 static int64_t
@@ -38,18 +24,18 @@ random_step_ps(uint64_t *state)
 static double
 hold_events_per_s(uint32_t pending)
 {
-    struct arena *arena = arena_new(&(struct arena_policy){.out_of_memory = fail_on_memory});
+    struct arena *arena = check_arena_new();
     struct event_queue *queue = event_queue_new(arena, pending);
     uint64_t state = 88172645463325252;
     for (uint32_t item = 0; item < pending; item++) {
         event_queue_set(queue, item, random_step_ps(&state));
     }
-    double begin_s = clock_s();
+    double begin_s = check_cpu_s();
     struct event event;
     for (int i = 0; i < HOLD_COUNT && event_queue_pop(queue, &event); i++) {
         event_queue_set(queue, event.item, event.at_ps + random_step_ps(&state));
     }
-    double wall_s = clock_s() - begin_s;
+    double wall_s = check_cpu_s() - begin_s;
     arena_free(arena);
     return HOLD_COUNT / wall_s;
 }

@@ -1,6 +1,7 @@
 /* What collectives cost: closed forms on ideal wires, and published measurements. */
 #include <string.h>
 
+#include "hw/check_cluster.h"
 #include "hw/collective.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -9,21 +10,12 @@ static struct arena *arena;
 static struct error_list errors;
 static struct cluster *ideal; /* 16 nodes of 8: 48e9 bytes/s a link, 50e9 a NIC, no latency */
 
-static struct cluster *
-read_cluster(const char *path)
-{
-    const struct json *object = json_read_file(arena, path, &errors);
-    struct cluster *cluster = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert_msg(cluster != NULL, "%s", errors.items[0].what);
-    return cluster;
-}
-
 static void
 setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    ideal = read_cluster("configs/clusters/reference-rails-16.json");
+    ideal = check_cluster_read(arena, "reference-rails-16");
 }
 
 static void
@@ -247,7 +239,7 @@ END_TEST
  * latency, for every kind and group. */
 START_TEST(shares_stay_below_one_and_time_grows_with_bytes)
 {
-    const struct cluster *real = read_cluster("configs/clusters/mi300x-pollara-128.json");
+    const struct cluster *real = check_cluster_read(arena, "mi300x-pollara-128");
     static const int64_t groups[][2] = {{2, 1},  {8, 1}, {2, 2},     {128, 128},
                                         {16, 2}, {8, 2}, {1024, 128}};
     for (int i = 0; i < COLLECTIVE_SEND_RECV * 7; i++) {
@@ -277,7 +269,7 @@ END_TEST
  * (crickett-hpe/hpc-ai-envs pull 30), 4 to 16 GiB on 2 Pollara nodes (ROCm/rccl pull 2078). */
 START_TEST(mi300x_takes_the_published_times)
 {
-    const struct cluster *real = read_cluster("configs/clusters/mi300x-pollara-2.json");
+    const struct cluster *real = check_cluster_read(arena, "mi300x-pollara-2");
     const double gib = 1073741824;
     CHECK_NEAR(bus_of(real, COLLECTIVE_ALL_REDUCE, 8, 4 * gib), 312.9e9, 0.006);
     CHECK_NEAR(bus_of(real, COLLECTIVE_ALL_REDUCE, 2, 4 * gib), 47.67e9, 0.005);
@@ -293,7 +285,7 @@ START_TEST(mi300x_meets_a_sweep_that_was_held_out)
     static const double rows[][2] = {{2097152, 36.68e-6},    {8388608, 84.78e-6},
                                      {33554432, 246.3e-6},   {134217728, 800.3e-6},
                                      {536870912, 3027.1e-6}, {8589934592, 47617e-6}};
-    const struct cluster *real = read_cluster("configs/clusters/mi300x-pollara-1.json");
+    const struct cluster *real = check_cluster_read(arena, "mi300x-pollara-1");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct collective_cost cost = cost_of(real, COLLECTIVE_ALL_REDUCE, 8, 1, rows[i][0]);
         CHECK_NEAR(cost.latency_s + cost.transfer_s, rows[i][1], 0.03);
@@ -305,7 +297,7 @@ END_TEST
  * nothing was fitted. */
 START_TEST(mi300x_meets_an_average_that_was_held_out)
 {
-    const struct cluster *real = read_cluster("configs/clusters/mi300x-pollara-2.json");
+    const struct cluster *real = check_cluster_read(arena, "mi300x-pollara-2");
     double sum = 0;
     for (int i = 10; i <= 34; i++)
         sum += bus_of(real, COLLECTIVE_ALL_REDUCE, 16, (double)(1LL << i));
@@ -316,7 +308,7 @@ END_TEST
 /* Rows of NCCL on 8 H200 that no coefficient was fitted on. */
 START_TEST(h200_meets_rows_that_were_held_out)
 {
-    const struct cluster *real = read_cluster("configs/clusters/h200-1.json");
+    const struct cluster *real = check_cluster_read(arena, "h200-1");
     static const struct {
         enum collective_kind kind;
         int64_t ranks;

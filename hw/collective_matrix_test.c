@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -15,10 +16,7 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    const struct json *object =
-        json_read_file(arena, "configs/clusters/reference-rails-16.json", &errors);
-    ideal = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert(ideal != NULL);
+    ideal = check_cluster_read(arena, "reference-rails-16");
 }
 
 static void

@@ -1,6 +1,7 @@
 /* What of its NICs a group reaches that has a part of each node: worked by hand on ideal wires. */
 #include "hw/collective_price.h"
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -13,10 +14,7 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    const struct json *object =
-        json_read_file(arena, "configs/clusters/reference-rails-16.json", &errors);
-    cluster = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert(cluster != NULL);
+    cluster = check_cluster_read(arena, "reference-rails-16");
 }
 
 static void

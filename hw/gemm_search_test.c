@@ -1,6 +1,7 @@
 /* Is the cut found the quickest of all? An oracle prices every tile and split in full. */
 #include "hw/gemm_cut.h"
 
+#include "hw/check_device.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -290,11 +291,7 @@ check_against_oracle(const struct device *device, const struct gemm_work *work)
 START_TEST(no_tile_and_no_split_is_quicker)
 {
     struct arena *arena = check_arena_new();
-    struct error_list errors = {0};
-    const char *path = arena_format(arena, "configs/devices/%s.json", files[_i]);
-    const struct device *read =
-        device_read(json_read_file(arena, path, &errors), arena, &errors);
-    ck_assert_ptr_nonnull(read);
+    const struct device *read = check_device_read(arena, files[_i]);
     for (int i = 0; i < 8 * WORKS; i++) {
         struct device device = *read;
         struct gemm_work work = works[i / 8];

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "hw/check_device.h"
 #include "hw/plain_device.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -12,17 +13,6 @@
 Suite *kernel_cost_suite(void);
 
 static const char *const files[] = {"mi300x", "h200", "h100-sxm", "a100-80gb", "mi325x"};
-
-static const struct device *
-read_device(struct arena *arena, const char *name)
-{
-    struct error_list errors = {0};
-    const char *path = arena_format(arena, "configs/devices/%s.json", name);
-    const struct device *device =
-        device_read(json_read_file(arena, path, &errors), arena, &errors);
-    ck_assert_ptr_nonnull(device);
-    return device;
-}
 
 static struct kernel_cost
 price(const struct device *device, const struct kernel *kernel)
@@ -66,7 +56,7 @@ static const struct kernel every_kind[] = {
 START_TEST(every_kind_has_a_finite_price_and_reason)
 {
     struct arena *arena = check_arena_new();
-    const struct device *device = read_device(arena, files[_i]);
+    const struct device *device = check_device_read(arena, files[_i]);
     for (size_t i = 0; i < sizeof every_kind / sizeof every_kind[0]; i++) {
         struct kernel_cost cost = price(device, &every_kind[i]);
         ck_assert_uint_eq(every_kind[i].kind, i);
@@ -88,7 +78,7 @@ END_TEST
 START_TEST(a_deeper_product_is_never_quicker)
 {
     struct arena *arena = check_arena_new();
-    const struct device *device = read_device(arena, files[_i]);
+    const struct device *device = check_device_read(arena, files[_i]);
     const int64_t sides[] = {1, 48, 500, 1111, 8192, 60000};
     for (int i = 0; i < 36; i++) {
         double before_s = 0;
@@ -110,7 +100,7 @@ END_TEST
 START_TEST(mi300x_products_come_near_the_published_rates)
 {
     struct arena *arena = check_arena_new();
-    const struct device *device = read_device(arena, "mi300x");
+    const struct device *device = check_device_read(arena, "mi300x");
     struct kernel cube = gemm(8192, 8192, 8192), wide = gemm(10240, 15360, 8192);
     struct kernel small = gemm(4096, 4096, 4096);
     CHECK_NEAR(kernel_flop(&cube) / price(device, &cube).seconds_s, 745e12, 0.13);
@@ -125,7 +115,7 @@ END_TEST
 START_TEST(wide_vocabularies_cost_milliseconds)
 {
     struct arena *arena = check_arena_new();
-    const struct device *device = read_device(arena, "mi300x");
+    const struct device *device = check_device_read(arena, "mi300x");
     struct kernel kernel = every_kind[KERNEL_CROSS_ENTROPY];
     double forward_s = price(device, &kernel).seconds_s;
     kernel.direction = DIRECTION_BACKWARD;

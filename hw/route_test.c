@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -14,21 +15,9 @@ static void
 setup(void)
 {
     arena = check_arena_new();
-    cluster = (struct cluster){
-        .name = "three nodes",
-        .nodes = 3,
-        .gpus_per_node = 4,
-        .fabric = {.name = "small",
-                   .node_topology = NODE_MESH,
-                   .link_bytes_per_s = 10e9,
-                   .link_efficiency = 1,
-                   .network_topology = NETWORK_RAILS_ONLY,
-                   .forwards_cross_rail = true,
-                   .nic_bytes_per_s = 10e9,
-                   .packet_payload_bytes = 4,
-                   .packet_header_bytes = 1,
-                   .nic_efficiency = 1},
-    };
+    cluster = check_cluster_small(3, 4);
+    cluster.fabric.packet_payload_bytes = 4;
+    cluster.fabric.packet_header_bytes = 1;
 }
 
 static void
@@ -136,9 +125,9 @@ START_TEST(nodes_without_a_network_are_apart)
     struct route route;
     cluster.fabric.network_topology = NETWORK_NONE;
     ck_assert(!route_find(&cluster, 1, 9, 0, &route));
-    ck_assert_str_eq(route_refusal(&cluster, 1, 9, arena),
-                     "rank 1 and rank 9 are on two nodes, and no network joins the nodes of "
-                     "three nodes");
+    ck_assert_str_eq(
+        route_refusal(&cluster, 1, 9, arena),
+        "rank 1 and rank 9 are on two nodes, and no network joins the nodes of small");
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/arch.h"
+#include "models/check_arch.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -27,9 +28,7 @@ tear_down(void)
 static const struct arch *
 read_text(const char *text)
 {
-    const struct json *config = json_read_text(arena, "m.json", 1, text, strlen(text), &errors);
-    ck_assert_msg(config != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return arch_read(config, arena, &errors);
+    return check_arch_of(arena, text, &errors);
 }
 
 /* A file of a few lines for each family, to be spoilt line by line. */

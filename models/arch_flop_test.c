@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/arch_flop.h"
+#include "models/check_arch.h"
 #include "models/tensors.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -25,18 +26,9 @@ tear_down(void)
     arena_free(arena);
 }
 
-static const struct arch *
-read_file(const char *path)
-{
-    const struct json *config = json_read_file(arena, path, &errors);
-    const struct arch *arch = config ? arch_read(config, arena, &errors) : NULL;
-    ck_assert_msg(arch != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return arch;
-}
-
 START_TEST(zaya1_costs_what_its_shapes_say)
 {
-    struct token_flop flop = arch_flop(read_file("configs/models/zaya1-base.json"), 4096);
+    struct token_flop flop = arch_flop(check_arch_read(arena, "zaya1-base"), 4096);
     /* 2 x 40 layers x 2048 x (1024 q + 256 k + 128 v1 + 128 v2 + 1024 o) */
     CHECK_NEAR(flop.attention_projections, 80.0 * 2048 * 2560, 0);
     /* 2 x 40 x (1280 channels x 2 taps + 10 heads x 128 x 128 x 2 taps) = 2 x 40 x 330240 */
@@ -58,7 +50,7 @@ END_TEST
 
 START_TEST(full_mask_counts_attention_twice)
 {
-    struct token_flop flop = arch_flop(read_file("configs/models/zaya1-base.json"), 4096);
+    struct token_flop flop = arch_flop(check_arch_read(arena, "zaya1-base"), 4096);
     CHECK_NEAR(flop.forward_full_mask, flop.forward + flop.attention_core, 1e-12);
     CHECK_NEAR(flop.train_full_mask, 3 * flop.forward_full_mask, 1e-12);
 }
@@ -69,7 +61,7 @@ START_TEST(llama_70b_agrees_with_the_megatron_count)
     /* Megatron-LM's num_floating_point_operations, causal, at 8192: per layer
      * 6 x (8192 x 8192 x (1 + 2 x 8 / 64 + 1) + 3 x 8192 x 28672 + 8192 x 8192 / 2 x 2) and the
      * head 6 x 8192 x 128256; by 80 layers. */
-    struct token_flop flop = arch_flop(read_file("configs/models/llama-3.1-70b.json"), 8192);
+    struct token_flop flop = arch_flop(check_arch_read(arena, "llama-3.1-70b"), 8192);
     double layer = 8192.0 * 8192 * 2.25 + 3.0 * 8192 * 28672 + 8192.0 * 8192;
     CHECK_NEAR(flop.train, 6 * (80 * layer + 8192.0 * 128256), 1e-12);
 }
@@ -77,7 +69,7 @@ END_TEST
 
 START_TEST(a_window_spares_what_it_hides)
 {
-    const struct arch *arch = read_file("configs/models/gpt-oss-20b.json");
+    const struct arch *arch = check_arch_read(arena, "gpt-oss-20b");
     /* 12 layers meet 2048 keys, 12 meet 128 - 128^2 / (2 x 4096) = 126; 2 x 2 x 64 heads x 64.
      */
     CHECK_NEAR(arch_flop(arch, 4096).attention_core, 12 * (2048.0 + 126) * 4 * 4096, 1e-12);
@@ -90,7 +82,7 @@ END_TEST
  * 128 x 128 x 7168), as Megatron-LM counts latent attention, and s x 128 x (192 + 128) causal. */
 START_TEST(deepseek_v3_agrees_with_the_megatron_count)
 {
-    struct token_flop flop = arch_flop(read_file("configs/models/deepseek-v3.json"), 4096);
+    struct token_flop flop = arch_flop(check_arch_read(arena, "deepseek-v3"), 4096);
     double projections =
         2 * (1536.0 * (7168 + 24576) + 512.0 * (7168 + 32768) + 7168.0 * 64 + 16384.0 * 7168);
     double core = 4096.0 * 128 * 320, expert = 6.0 * 7168 * 2048;

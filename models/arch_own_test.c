@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/arch_flop.h"
+#include "models/check_arch.h"
 #include "models/tensors.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -28,9 +29,7 @@ tear_down(void)
 static const struct arch *
 read_text(const char *text)
 {
-    const struct json *config = json_read_text(arena, "m.json", 1, text, strlen(text), &errors);
-    ck_assert_msg(config != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return arch_read(config, arena, &errors);
+    return check_arch_of(arena, text, &errors);
 }
 
 /* One layer of E = 2048, heads of 128, a feed-forward as narrow as can be. */
@@ -55,9 +54,7 @@ static const char *const MODELS[] = {
 
 START_TEST(what_is_written_reads_back_the_same)
 {
-    const char *path = arena_format(arena, "configs/models/%s.json", MODELS[_i]);
-    const struct arch *arch = arch_read(json_read_file(arena, path, &errors), arena, &errors);
-    ck_assert_ptr_nonnull(arch);
+    const struct arch *arch = check_arch_read(arena, MODELS[_i]);
     const struct arch *again = read_text(written(arch));
     ck_assert_msg(again != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
     ck_assert_str_eq(written(again), written(arch));
@@ -150,11 +147,8 @@ END_TEST
 /* The same sizes said in two forms. */
 START_TEST(the_sweeping_model_is_zaya1)
 {
-    const struct arch *sweep = arch_read(
-        json_read_file(arena, "configs/models/sweep-ccgqa-moe.json", &errors), arena, &errors);
-    const struct arch *zaya = arch_read(
-        json_read_file(arena, "configs/models/zaya1-base.json", &errors), arena, &errors);
-    ck_assert_ptr_nonnull(sweep);
+    const struct arch *sweep = check_arch_read(arena, "sweep-ccgqa-moe");
+    const struct arch *zaya = check_arch_read(arena, "zaya1-base");
     struct arch same = *sweep;
     same.name = zaya->name;
     same.model_type = zaya->model_type;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "models/arch.h"
+#include "models/check_arch.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -21,16 +22,6 @@ static void
 tear_down(void)
 {
     arena_free(arena);
-}
-
-static const struct arch *
-read_file(const char *path)
-{
-    const struct json *config = json_read_file(arena, path, &errors);
-    ck_assert_msg(config != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct arch *arch = arch_read(config, arena, &errors);
-    ck_assert_msg(arch != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return arch;
 }
 
 static void
@@ -60,7 +51,7 @@ check_zaya(const struct arch *arch)
 START_TEST(lists_of_half_blocks_win_over_scalars)
 {
     /* num_hidden_layers is 120 and num_attention_heads 16 in this file. */
-    const struct arch *arch = read_file("configs/models/zaya1-base.json");
+    const struct arch *arch = check_arch_read(arena, "zaya1-base");
     check_zaya(arch);
     ck_assert_str_eq(arch->name, "zaya1-base");
     ck_assert_int_eq(arch->context_max, 4096);
@@ -71,7 +62,7 @@ END_TEST
 START_TEST(scalar_dialect_counts_half_blocks_and_fused_widths)
 {
     /* 80 layers and ffn_hidden_size 4096 in this file, and nothing of tied embeddings. */
-    const struct arch *arch = read_file("configs/models/zaya1-8b.json");
+    const struct arch *arch = check_arch_read(arena, "zaya1-8b");
     check_zaya(arch);
     ck_assert_int_eq(arch->context_max, 131072);
     ck_assert(arch->is_residual_fp32);
@@ -80,7 +71,7 @@ END_TEST
 
 START_TEST(native_dialect_counts_whole_layers)
 {
-    const struct arch *arch = read_file("configs/models/zaya1-8b-native.json");
+    const struct arch *arch = check_arch_read(arena, "zaya1-8b-native");
     check_zaya(arch);
     ck_assert(arch->is_residual_fp32);
 }
@@ -88,7 +79,7 @@ END_TEST
 
 START_TEST(head_width_of_qwen3_is_not_hidden_over_heads)
 {
-    const struct arch *arch = read_file("configs/models/qwen3-30b-a3b.json");
+    const struct arch *arch = check_arch_read(arena, "qwen3-30b-a3b");
     ck_assert_int_eq(arch->head_dim, 128); /* not 2048 / 32 */
     ck_assert_int_eq(arch->expert_ffn, 768);
     ck_assert_int_eq(arch->experts, 128);
@@ -100,11 +91,11 @@ END_TEST
 
 START_TEST(intermediate_size_is_dense_in_llama_and_an_experts_in_mixtral)
 {
-    const struct arch *llama = read_file("configs/models/llama-3.1-8b.json");
+    const struct arch *llama = check_arch_read(arena, "llama-3.1-8b");
     ck_assert_int_eq(llama->dense_ffn, 14336);
     ck_assert_int_eq(llama->experts, 0);
     ck_assert_int_eq(llama->head_dim, 128); /* 4096 / 32 */
-    const struct arch *mixtral = read_file("configs/models/mixtral-8x7b.json");
+    const struct arch *mixtral = check_arch_read(arena, "mixtral-8x7b");
     ck_assert_int_eq(mixtral->expert_ffn, 14336);
     ck_assert_int_eq(mixtral->dense_ffn, 0);
     ck_assert_int_eq(mixtral->experts, 8);
@@ -113,7 +104,7 @@ END_TEST
 
 START_TEST(every_second_layer_of_gpt_oss_slides)
 {
-    const struct arch *arch = read_file("configs/models/gpt-oss-20b.json");
+    const struct arch *arch = check_arch_read(arena, "gpt-oss-20b");
     ck_assert_int_eq(arch->window, WINDOW_EVEN);
     ck_assert_int_eq(arch_window_tokens(arch, 0), 128);
     ck_assert_int_eq(arch_window_tokens(arch, 1), 0);

@@ -1,6 +1,7 @@
 /* Which flows are in equal positions, on lists small enough to see it. */
 #include "models/flow_classes.h"
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -14,20 +15,7 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    cluster = (struct cluster){
-        .name = "two nodes",
-        .nodes = 2,
-        .gpus_per_node = 4,
-        .fabric = {.name = "small",
-                   .node_topology = NODE_MESH,
-                   .link_bytes_per_s = 10e9,
-                   .link_efficiency = 1,
-                   .network_topology = NETWORK_RAILS_ONLY,
-                   .forwards_cross_rail = true,
-                   .nic_bytes_per_s = 10e9,
-                   .packet_payload_bytes = 4096,
-                   .nic_efficiency = 1},
-    };
+    cluster = check_cluster_small(2, 4);
 }
 
 static void

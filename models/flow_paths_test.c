@@ -1,6 +1,7 @@
 /* Paths of flows: the cluster's links numbered anew, and spines drawn. */
 #include "models/flow_paths.h"
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -14,20 +15,8 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    cluster = (struct cluster){
-        .name = "four nodes",
-        .nodes = 4,
-        .gpus_per_node = 2,
-        .fabric = {.name = "small",
-                   .node_topology = NODE_MESH,
-                   .link_bytes_per_s = 10e9,
-                   .link_efficiency = 1,
-                   .network_topology = NETWORK_RAILS_ONLY,
-                   .forwards_cross_rail = true,
-                   .nic_bytes_per_s = 8e9,
-                   .packet_payload_bytes = 4096,
-                   .nic_efficiency = 1},
-    };
+    cluster = check_cluster_small(4, 2);
+    cluster.fabric.nic_bytes_per_s = 8e9;
 }
 
 static void

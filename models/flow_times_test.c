@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw/check_cluster.h"
 #include "hw/route.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -23,23 +24,9 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    cluster = (struct cluster){
-        .name = "four nodes",
-        .nodes = 4,
-        .gpus_per_node = 4,
-        .fabric = {.name = "small",
-                   .node_topology = NODE_MESH,
-                   .link_bytes_per_s = 10e9,
-                   .link_efficiency = 1,
-                   .network_topology = NETWORK_RAILS_ONLY,
-                   .forwards_cross_rail = true,
-                   .nic_bytes_per_s = 10e9,
-                   .packet_payload_bytes = 4096,
-                   .nic_efficiency = 1,
-                   .leaf_nodes = 0,
-                   .spine_count = 3,
-                   .oversubscription_ratio = 2},
-    };
+    cluster = check_cluster_small(4, 4);
+    cluster.fabric.spine_count = 3;
+    cluster.fabric.oversubscription_ratio = 2;
 }
 
 static void
@@ -109,11 +96,7 @@ check_pair(const char *name)
 
 START_TEST(exact_lists_are_met)
 {
-    const struct json *object =
-        json_read_file(arena, "configs/clusters/reference-rails-4.json", &errors);
-    const struct cluster *reference = cluster_read(object, arena, &errors);
-    ck_assert_ptr_nonnull(reference);
-    cluster = *reference;
+    cluster = *check_cluster_read(arena, "reference-rails-4");
     check_pair("hand");
     check_pair("a2a_4n");
     check_pair("rand_4n_200");

@@ -5,6 +5,8 @@
 
 #include "hw/kernel_cost.h"
 
+#include "hw/check_cluster.h"
+#include "hw/check_device.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 
@@ -18,12 +20,8 @@ setup(void)
 {
     arena = check_arena_new();
     errors = (struct error_list){0};
-    const struct json *object = json_read_file(arena, "configs/clusters/h200-1.json", &errors);
-    cluster = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert(cluster != NULL);
-    object = json_read_file(arena, cluster->device_path, &errors);
-    cluster->device = object ? device_read(object, arena, &errors) : NULL;
-    ck_assert(cluster->device != NULL);
+    cluster = check_cluster_read(arena, "h200-1");
+    cluster->device = check_device_read(arena, "h200");
     cluster->fabric.node_compute_fraction = cluster->fabric.channel_fraction = 0;
     cluster->fabric.collective_weight = 1;
     cluster->fabric.matrix_hold_ratio = 0;

@@ -2,6 +2,7 @@
  * published ones? */
 #include <string.h>
 
+#include "models/check_arch.h"
 #include "models/tensors.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -22,23 +23,6 @@ static void
 tear_down(void)
 {
     arena_free(arena);
-}
-
-static const struct json *
-read_json(const char *path)
-{
-    const struct json *json = json_read_file(arena, path, &errors);
-    ck_assert_msg(json != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return json;
-}
-
-static const struct arch *
-read_model(const char *name)
-{
-    const char *path = arena_format(arena, "configs/models/%s.json", name);
-    const struct arch *arch = arch_read(read_json(path), arena, &errors);
-    ck_assert_msg(arch != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return arch;
 }
 
 struct published {
@@ -79,10 +63,12 @@ static const struct published MODELS[] = {
 
 START_TEST(counts_agree_with_published_ones_to_the_last_digit)
 {
-    const struct json *golden = read_json("validate/reference/golden_parameter_counts.json");
+    const struct json *golden =
+        json_read_file(arena, "validate/reference/golden_parameter_counts.json", &errors);
+    ck_assert_msg(golden != NULL, "%s", errors.items[0].what);
     const struct published *model = &MODELS[_i];
     const struct json *wanted = json_member(json_member(golden, "models"), model->model);
-    const struct arch *arch = read_model(model->model);
+    const struct arch *arch = check_arch_read(arena, model->model);
     struct parameter_counts counts = tensors_count_of(arch);
     ck_assert_int_eq(arch->layers, json_as_integer(json_member(wanted, "blocks")));
     ck_assert_int_eq(counts.embedding,
@@ -97,7 +83,7 @@ END_TEST
 
 START_TEST(parts_add_up_to_every_parameter)
 {
-    const struct arch *arch = read_model(MODELS[_i].model);
+    const struct arch *arch = check_arch_read(arena, MODELS[_i].model);
     struct tensor_list tensors = tensors_of(arch, arena);
     struct parameter_counts counts = tensors_count(arch, &tensors);
     int64_t sum = 0;
@@ -155,7 +141,7 @@ enum { ZAYA_LAYER_COUNT = sizeof ZAYA_LAYER / sizeof ZAYA_LAYER[0] };
 
 START_TEST(shapes_of_zaya1_are_those_of_its_checkpoint)
 {
-    struct tensor_list tensors = tensors_of(read_model("zaya1-base"), arena);
+    struct tensor_list tensors = tensors_of(check_arch_read(arena, "zaya1-base"), arena);
     /* Before: the embedding, and layer 0 without its first residual's two vectors and without
      * the averaging of a router state that is not there yet. */
     const struct tensor *second = &tensors.items[1 + ZAYA_LAYER_COUNT - 3];
@@ -185,7 +171,7 @@ check_part(const struct tensor *tensor, const char *name, enum tensor_part part)
 
 START_TEST(an_untied_head_stands_last_and_is_not_orthogonalised)
 {
-    struct tensor_list tensors = tensors_of(read_model("llama-3.1-8b"), arena);
+    struct tensor_list tensors = tensors_of(check_arch_read(arena, "llama-3.1-8b"), arena);
     check_part(&tensors.items[0], "embedding", PART_EMBEDDING);
     check_part(&tensors.items[tensors.count - 1], "head", PART_HEAD);
     /* norm, q, k, v, o, norm, gate and up, down */
@@ -195,7 +181,7 @@ END_TEST
 
 START_TEST(muon_takes_nearly_all_of_zaya1_but_its_embedding)
 {
-    struct tensor_list tensors = tensors_of(read_model("zaya1-base"), arena);
+    struct tensor_list tensors = tensors_of(check_arch_read(arena, "zaya1-base"), arena);
     int64_t matrices = 0;
     for (int64_t i = 0; i < tensors.count; i++)
         matrices += tensors.items[i].is_matrix ? tensor_elements(&tensors.items[i]) : 0;

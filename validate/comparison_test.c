@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "hw/check_cluster.h"
+#include "hw/check_device.h"
 #include "hw/collective.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
@@ -18,13 +20,8 @@ setup(void)
 {
     arena = check_arena_new();
     memset(&errors, 0, sizeof errors);
-    const struct json *device = json_read_file(arena, "configs/devices/h200.json", &errors);
-    const struct json *cluster = json_read_file(arena, "configs/clusters/h200-1.json", &errors);
-    ck_assert_msg(device != NULL && cluster != NULL, "%s", errors.items[0].what);
-    struct cluster *h200 = cluster_read(cluster, arena, &errors);
-    ck_assert_ptr_nonnull(h200);
-    h200->device = device_read(device, arena, &errors);
-    ck_assert_ptr_nonnull(h200->device);
+    struct cluster *h200 = check_cluster_read(arena, "h200-1");
+    h200->device = check_device_read(arena, "h200");
     basis = (struct comparison_basis){.device = h200->device,
                                       .cluster = h200,
                                       .small_s = 10e-6,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
 #include "validate/calibration.h"
@@ -21,9 +22,7 @@ setup(void)
     list = (struct measured_list){0};
     question = (struct calibration_question){.list = &list, .seed = SPLIT_SEED_DEFAULT};
     question.file = json_read_file(arena, "configs/fabrics/h200-nvlink.json", &errors);
-    const struct json *object = json_read_file(arena, "configs/clusters/h200-1.json", &errors);
-    question.cluster = object ? cluster_read(object, arena, &errors) : NULL;
-    ck_assert(question.cluster != NULL);
+    question.cluster = check_cluster_read(arena, "h200-1");
     truth = *question.cluster;
 }
 

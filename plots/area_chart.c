@@ -125,12 +125,12 @@ settle(struct drawing *drawing, double page_height_pt)
 static struct canvas_path
 make_edge(const struct drawing *drawing, const struct area_chart_panel *panel, size_t layers)
 {
-    struct arena *arena = canvas_arena(drawing->page.canvas);
-    struct canvas_point *points = arena_alloc(arena, panel->count + 1, sizeof *points);
+    struct thin_path edge = thin_path_new(THIN_LINE, panel->count, thin_pitch_pt,
+                                          canvas_arena(drawing->page.canvas));
     for (size_t i = 0; i < panel->count; i++)
-        points[i] = plane_point(&drawing->plane, panel->x[i], stack_height(panel, layers, i));
-    return (struct canvas_path){points,
-                                thin_path(points, panel->count, thin_pitch_pt, THIN_LINE)};
+        thin_path_add(
+            &edge, plane_point(&drawing->plane, panel->x[i], stack_height(panel, layers, i)));
+    return thin_path_end(&edge);
 }
 
 static bool

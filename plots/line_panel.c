@@ -8,7 +8,7 @@
 #include "plots/labels.h"
 #include "plots/thin.h"
 
-enum { CROWD = 4096, PIECE = 1 << 16 };
+enum { CROWD = 4096 };
 
 static const double point_radius_pt = 2.2;
 static const double point_halo_pt = 0.7; /* of paper round a point, to part it from the curve */
@@ -117,76 +117,81 @@ draw_marks(const struct line_panel *panel, struct canvas *canvas)
     return left_out;
 }
 
-/* The first vertex from `at` on that cannot be drawn; the count, if all can. */
-static size_t
-run_end(const struct line_chart_series *series, size_t at)
+static bool
+is_drawable(const struct line_chart_vertex *vertex)
 {
-    while (at < series->vertex_count && isfinite(series->curve[at].x) &&
-           isfinite(series->curve[at].y) && isfinite(series->curve[at].low) &&
-           isfinite(series->curve[at].high))
-        at++;
+    return isfinite(vertex->x) && isfinite(vertex->y) && isfinite(vertex->low) &&
+           isfinite(vertex->high);
+}
+
+/* A part of a curve between vertices that cannot be drawn, thinned. */
+struct stretch {
+    struct canvas_path line, high, low; /* the curve, and the edges of its band */
+    bool has_band;
+};
+
+struct traced {
+    struct stretch *stretches;
+    size_t count, room;
+};
+
+/* Vertices from `at` on as long as they can be drawn, in one walk: there may be a million. */
+static size_t
+trace_stretch(const struct line_panel *panel, const struct line_chart_series *series, size_t at,
+              struct stretch *stretch, struct arena *arena)
+{
+    const struct plane *plane = &panel->plane;
+    size_t count = series->vertex_count;
+    struct thin_path line = thin_path_new(THIN_LINE, count, thin_curve_pitch_pt, arena);
+    struct thin_path high = thin_path_new(THIN_UPPER, count, thin_pitch_pt, arena);
+    struct thin_path low = thin_path_new(THIN_LOWER, count, thin_pitch_pt, arena);
+    for (; at < count && is_drawable(&series->curve[at]); at++) {
+        const struct line_chart_vertex *vertex = &series->curve[at];
+        struct canvas_point point = plane_point(plane, vertex->x, vertex->y);
+        thin_path_add(&line, point);
+        point.y_pt = plane_y_pt(plane, vertex->high);
+        thin_path_add(&high, point);
+        point.y_pt = plane_y_pt(plane, vertex->low);
+        thin_path_add(&low, point);
+        stretch->has_band |= vertex->low < vertex->high;
+    }
+    stretch->line = thin_path_end(&line);
+    stretch->high = thin_path_end(&high);
+    stretch->low = thin_path_end(&low);
     return at;
 }
 
-/* Vertices of a range as points on the plane. */
-static void
-place_vertices(const struct line_panel *panel, const struct line_chart_series *series,
-               const size_t range[2], enum thin_side edge, struct canvas_point *points)
+static struct traced
+trace(const struct line_panel *panel, const struct line_chart_series *series,
+      struct arena *arena)
 {
-    for (size_t i = range[0]; i < range[1]; i++) {
-        const struct line_chart_vertex *vertex = &series->curve[i];
-        double y = edge == THIN_LINE    ? vertex->y
-                   : edge == THIN_LOWER ? vertex->low
-                                        : vertex->high;
-        points[i - range[0]] = plane_point(&panel->plane, vertex->x, y);
+    struct traced traced = {NULL, 0, 0};
+    for (size_t at = 0; at < series->vertex_count; at++) {
+        struct stretch stretch = {.has_band = false};
+        at = trace_stretch(panel, series, at, &stretch, arena);
+        if (stretch.line.count == 0)
+            continue;
+        traced.stretches = arena_grow(arena, traced.stretches, traced.count, &traced.room,
+                                      sizeof *traced.stretches);
+        traced.stretches[traced.count++] = stretch;
     }
-}
-
-/* The same thinned, a piece at a time: of a million only what is left takes memory. */
-static struct canvas_path
-make_path(const struct line_panel *panel, const struct line_chart_series *series,
-          const size_t range[2], enum thin_side edge, struct arena *arena)
-{
-    double pitch_pt = edge == THIN_LINE ? thin_curve_pitch_pt : thin_pitch_pt;
-    struct canvas_point *points = NULL;
-    size_t used = 0, room = 0;
-    for (size_t at = range[0]; at < range[1] || room == 0; at += PIECE) {
-        size_t piece[2] = {at, at + PIECE < range[1] ? at + PIECE : range[1]};
-        size_t count = piece[1] - piece[0];
-        points = arena_grow(arena, points, used + count, &room, sizeof *points);
-        place_vertices(panel, series, piece, edge, points + used);
-        used += thin_path(points + used, count, pitch_pt, edge);
-    }
-    return (struct canvas_path){points, used};
-}
-
-static bool
-has_band(const struct line_chart_series *series, const size_t range[2])
-{
-    for (size_t i = range[0]; i < range[1]; i++)
-        if (series->curve[i].low < series->curve[i].high)
-            return true;
-    return false;
+    return traced;
 }
 
 /* Along its lower edge and back along its upper; of one vertex alone from one to the other. */
 static void
-draw_band(const struct line_panel *panel, const struct line_chart_series *series,
-          const size_t range[2], uint32_t rgb, struct canvas *canvas)
+draw_band(const struct stretch *stretch, uint32_t rgb, struct canvas *canvas)
 {
-    struct arena *arena = canvas_arena(canvas);
-    if (!has_band(series, range))
+    struct canvas_path high = stretch->high, low = stretch->low;
+    if (!stretch->has_band)
         return;
-    if (range[1] == range[0] + 1) {
-        const struct line_chart_vertex *vertex = &series->curve[range[0]];
-        canvas_line(canvas, plane_point(&panel->plane, vertex->x, vertex->low),
-                    plane_point(&panel->plane, vertex->x, vertex->high), lone_band_pt,
+    if (high.count == 1 && low.count == 1) {
+        canvas_line(canvas, low.points[0], high.points[0], lone_band_pt,
                     style_shade(rgb, LINE_PANEL_BAND_OPAQUE_FRACTION - 1.0));
         return;
     }
-    struct canvas_path high = make_path(panel, series, range, THIN_UPPER, arena);
-    struct canvas_path low = make_path(panel, series, range, THIN_LOWER, arena);
-    struct canvas_point *points = arena_alloc(arena, high.count + low.count, sizeof *points);
+    struct canvas_point *points =
+        arena_alloc(canvas_arena(canvas), high.count + low.count, sizeof *points);
     for (size_t i = 0; i < high.count; i++)
         points[i] = high.points[i];
     for (size_t i = 0; i < low.count; i++)
@@ -195,23 +200,16 @@ draw_band(const struct line_panel *panel, const struct line_chart_series *series
                    LINE_PANEL_BAND_OPAQUE_FRACTION);
 }
 
-/* What parts of the curve there are between vertices that cannot be drawn; one alone is a dot. */
+/* A vertex alone is a dot. */
 static void
-draw_curve(const struct line_panel *panel, const struct line_chart_series *series, uint32_t rgb,
-           struct drawn *drawn, struct canvas *canvas)
+draw_curve(const struct stretch *stretch, uint32_t rgb, struct drawn *drawn,
+           struct canvas *canvas)
 {
-    for (size_t at = 0; at < series->vertex_count;) {
-        size_t range[2] = {at, run_end(series, at)};
-        at = range[1] + 1;
-        if (range[0] == range[1])
-            continue;
-        struct canvas_path path =
-            make_path(panel, series, range, THIN_LINE, canvas_arena(canvas));
-        add_path(drawn, path, canvas);
-        if (path.count == 1)
-            canvas_dot(canvas, path.points[0], LINE_PANEL_CURVE_PT, rgb);
-        canvas_curve(canvas, path, LINE_PANEL_CURVE_PT, rgb);
-    }
+    struct canvas_path path = stretch->line;
+    add_path(drawn, path, canvas);
+    if (path.count == 1)
+        canvas_dot(canvas, path.points[0], LINE_PANEL_CURVE_PT, rgb);
+    canvas_curve(canvas, path, LINE_PANEL_CURVE_PT, rgb);
 }
 
 void
@@ -233,40 +231,27 @@ points_box(const struct line_panel *panel)
                                box.width_pt + 2 * margin_pt, box.height_pt + 2 * margin_pt};
 }
 
-/* The places of discs or of rings of a range; how many. */
-static size_t
-place_points(const struct line_panel *panel, const struct line_chart_series *series,
-             const size_t range[2], bool is_hollow, struct canvas_point *points)
-{
-    size_t used = 0;
-    for (size_t i = range[0]; i < range[1]; i++) {
-        const struct line_chart_point *point = &series->points[i];
-        if (point->is_hollow == is_hollow && isfinite(point->x) && isfinite(point->y))
-            points[used++] = plane_point(&panel->plane, point->x, point->y);
-    }
-    return used;
-}
-
-/* The same thinned, of each piece and then of what is left of them all. */
-static struct thin_dots
+/* The places of rings and of discs, thinned. */
+static void
 make_points(const struct line_panel *panel, const struct line_chart_series *series,
-            bool is_hollow, struct arena *arena)
+            struct thin_dots layers[2], struct arena *arena)
 {
-    struct canvas_box box = points_box(panel);
-    struct thin_dots dots = {NULL, 0};
-    size_t room = 0;
-    for (size_t at = 0; at < series->point_count; at += PIECE) {
-        size_t piece[2] = {at,
-                           at + PIECE < series->point_count ? at + PIECE : series->point_count};
-        dots.points = arena_grow(arena, dots.points, dots.count + piece[1] - piece[0], &room,
-                                 sizeof *dots.points);
-        size_t count = place_points(panel, series, piece, is_hollow, dots.points + dots.count);
-        dots.count +=
-            thin_dots(dots.points + dots.count, count, box, thin_points_pitch_pt, arena);
+    struct thin_squares squares[2];
+    bool is_few = thin_is_few(series->point_count);
+    for (int layer = 0; layer < 2; layer++)
+        squares[layer] = thin_squares_new(points_box(panel), thin_points_pitch_pt, arena);
+    for (size_t i = 0; i < series->point_count; i++) {
+        const struct line_chart_point *point = &series->points[i];
+        struct thin_dots *dots = &layers[!point->is_hollow];
+        if (!isfinite(point->x) || !isfinite(point->y))
+            continue;
+        struct canvas_point at = plane_point(&panel->plane, point->x, point->y);
+        if (!is_few && !thin_squares_take(&squares[!point->is_hollow], at))
+            continue;
+        dots->points =
+            arena_grow(arena, dots->points, dots->count, &dots->room, sizeof *dots->points);
+        dots->points[dots->count++] = at;
     }
-    if (series->point_count > PIECE)
-        dots.count = thin_dots(dots.points, dots.count, box, thin_points_pitch_pt, arena);
-    return dots;
 }
 
 /* Rings under discs, for these count more. Of a crowd neither halos, which would hide others, nor
@@ -276,9 +261,8 @@ draw_points(const struct line_panel *panel, const struct line_chart_series *seri
             uint32_t rgb, struct drawn *drawn, struct canvas *canvas)
 {
     struct arena *arena = canvas_arena(canvas);
-    struct thin_dots layers[2];
-    for (int layer = 0; layer < 2; layer++)
-        layers[layer] = make_points(panel, series, layer == 0, arena);
+    struct thin_dots layers[2] = {{.count = 0}, {.count = 0}};
+    make_points(panel, series, layers, arena);
     bool is_crowd = layers[0].count + layers[1].count > CROWD;
     if (is_crowd)
         thin_dots_beneath(&layers[1], &layers[0], points_box(panel), crowd_pitch_pt, arena);
@@ -305,14 +289,18 @@ static void
 draw_series(const struct line_panel *panel, struct drawn *drawn, struct canvas *canvas)
 {
     const struct line_chart *chart = panel->chart;
+    struct arena *arena = canvas_arena(canvas);
+    struct traced *traced = arena_alloc(arena, panel->end - panel->first, sizeof *traced);
+    for (size_t s = panel->end; s-- > panel->first;) {
+        struct traced *one = &traced[s - panel->first];
+        *one = trace(panel, &chart->series[s], arena);
+        for (size_t i = 0; i < one->count; i++)
+            draw_band(&one->stretches[i], colour_of(chart, s), canvas);
+    }
     for (size_t s = panel->end; s-- > panel->first;)
-        for (size_t at = 0; at < chart->series[s].vertex_count;) {
-            size_t range[2] = {at, run_end(&chart->series[s], at)};
-            draw_band(panel, &chart->series[s], range, colour_of(chart, s), canvas);
-            at = range[1] + 1;
-        }
-    for (size_t s = panel->end; s-- > panel->first;)
-        draw_curve(panel, &chart->series[s], colour_of(chart, s), drawn, canvas);
+        for (size_t i = 0; i < traced[s - panel->first].count; i++)
+            draw_curve(&traced[s - panel->first].stretches[i], colour_of(chart, s), drawn,
+                       canvas);
     for (size_t s = panel->end; s-- > panel->first;)
         draw_points(panel, &chart->series[s], line_panel_point_colour(chart, s), drawn, canvas);
 }
@@ -323,7 +311,7 @@ find_end(const struct line_panel *panel, const struct line_chart_series *series,
          struct canvas_point *end)
 {
     for (size_t i = series->vertex_count; i-- > 0;)
-        if (run_end(series, i) > i) {
+        if (is_drawable(&series->curve[i])) {
             *end = plane_point(&panel->plane, series->curve[i].x, series->curve[i].y);
             return true;
         }

@@ -22,13 +22,18 @@ double plane_gutter_pt(const struct axis *y, const struct canvas *canvas);
 size_t plane_x_tick_max(double width_pt);
 
 /* The place of a pair; beyond an axis's ends beyond the box. */
+static inline double
+plane_y_pt(const struct plane *plane, double y)
+{
+    return plane->box.y_pt + (1.0 - axis_fraction(&plane->y, y)) * plane->box.height_pt;
+}
+
 static inline struct canvas_point
 plane_point(const struct plane *plane, double x, double y)
 {
     const struct canvas_box *box = &plane->box;
     return (struct canvas_point){box->x_pt + axis_fraction(&plane->x, x) * box->width_pt,
-                                 box->y_pt +
-                                     (1.0 - axis_fraction(&plane->y, y)) * box->height_pt};
+                                 plane_y_pt(plane, y)};
 }
 
 /* Level hairlines at the ticks of y: behind everything. */

@@ -1,66 +1,73 @@
 /* One walk over the points, columns or squares as they come. */
 #include "plots/thin.h"
 
-#include <math.h>
+#include <float.h>
 
 /* Of more points in a column its ends say nothing: the path is up and down in it many times. */
 enum { FEW = 2048, COLUMN_FEW = 16 };
 
-/* Points of a column that are kept: places in the path. */
-struct column {
-    size_t first, lowest, highest, last;
-};
+static const double no_column = -INFINITY; /* is at hand yet */
 
-static size_t
-keep_column(struct canvas_point *points, const struct column *column, enum thin_side side,
-            size_t used)
+bool
+thin_is_few(size_t count)
 {
-    bool is_dense = column->last - column->first >= COLUMN_FEW;
-    size_t upper = is_dense && side == THIN_LOWER ? column->lowest : column->highest;
-    size_t lower = is_dense && side == THIN_UPPER ? column->highest : column->lowest;
-    size_t low = lower < upper ? lower : upper, high = lower < upper ? upper : lower;
-    const size_t places[] = {is_dense ? low : column->first, low, high,
-                             is_dense ? high : column->last};
-    for (int i = 0; i < 4; i++)
-        if (i == 0 || places[i] > places[i - 1])
-            points[used++] = points[places[i]];
-    return used;
+    return count <= FEW;
 }
 
-size_t
-thin_path(struct canvas_point *points, size_t count, double pitch_pt, enum thin_side side)
+struct thin_path
+thin_path_new(enum thin_side side, size_t count, double pitch_pt, struct arena *arena)
 {
-    size_t used = 0, next = 0;
-    if (count <= FEW)
-        return count;
-    while (next < count) {
-        double end_pt = (floor(points[next].x_pt / pitch_pt) + 1.0) * pitch_pt;
-        struct column column = {next, next, next, next};
-        for (bool is_in = true; is_in; is_in = next < count && points[next].x_pt < end_pt) {
-            column.last = next;
-            if (points[next].y_pt > points[column.lowest].y_pt)
-                column.lowest = next;
-            if (points[next].y_pt < points[column.highest].y_pt)
-                column.highest = next;
-            next++;
-        }
-        used = keep_column(points, &column, side, used); /* at most as many as were read */
+    return (struct thin_path){.arena = arena,
+                              .side = side,
+                              .pitch_pt = thin_is_few(count) ? 0.0 : pitch_pt,
+                              .end_pt = no_column};
+}
+
+static void
+keep_column(struct thin_path *path)
+{
+    bool is_dense = path->last.place >= COLUMN_FEW;
+    const struct thin_place *upper =
+        is_dense && path->side == THIN_LOWER ? &path->lowest : &path->highest;
+    const struct thin_place *lower =
+        is_dense && path->side == THIN_UPPER ? &path->highest : &path->lowest;
+    const struct thin_place *low = lower->place < upper->place ? lower : upper;
+    const struct thin_place *high = low == lower ? upper : lower;
+    const struct thin_place *places[] = {is_dense ? low : &path->first, low, high,
+                                         is_dense ? high : &path->last};
+    for (int i = 0; i < 4; i++) {
+        if (i > 0 && places[i]->place == places[i - 1]->place)
+            continue;
+        path->points = arena_grow(path->arena, path->points, path->count, &path->room,
+                                  sizeof *path->points);
+        path->points[path->count++] = places[i]->point;
     }
-    return used;
 }
 
-/* Squares over a box, and which of them hold a dot. */
-struct squares {
-    struct canvas_box box;
-    double pitch_pt;
-    size_t columns, rows;
-    bool *is_taken;
-};
-
-static struct squares
-make_squares(struct canvas_box box, double pitch_pt, struct arena *arena)
+void
+thin_path_turn(struct thin_path *path, struct canvas_point point)
 {
-    struct squares squares = {.box = box, .pitch_pt = pitch_pt};
+    if (path->end_pt > no_column)
+        keep_column(path);
+    path->end_pt = path->pitch_pt > 0.0
+                       ? (floor(point.x_pt / path->pitch_pt) + 1.0) * path->pitch_pt
+                       : -DBL_MAX;
+    path->first = path->lowest = path->highest = path->last = (struct thin_place){point, 0};
+}
+
+struct canvas_path
+thin_path_end(struct thin_path *path)
+{
+    if (path->end_pt > no_column)
+        keep_column(path);
+    path->end_pt = no_column;
+    return (struct canvas_path){path->points, path->count};
+}
+
+struct thin_squares
+thin_squares_new(struct canvas_box box, double pitch_pt, struct arena *arena)
+{
+    struct thin_squares squares = {.box = box, .pitch_pt = pitch_pt};
     squares.columns = (size_t)ceil(box.width_pt / pitch_pt) + 1;
     squares.rows = (size_t)ceil(box.height_pt / pitch_pt) + 1;
     squares.is_taken = arena_alloc(arena, squares.columns * squares.rows, sizeof(bool));
@@ -68,20 +75,12 @@ make_squares(struct canvas_box box, double pitch_pt, struct arena *arena)
 }
 
 static size_t
-keep_first(struct squares *squares, struct canvas_point *points, size_t count)
+keep_first(struct thin_squares *squares, struct canvas_point *points, size_t count)
 {
     size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        double x = (points[i].x_pt - squares->box.x_pt) / squares->pitch_pt;
-        double y = (points[i].y_pt - squares->box.y_pt) / squares->pitch_pt;
-        if (!(x >= 0.0 && y >= 0.0 && x < (double)squares->columns &&
-              y < (double)squares->rows))
-            continue;
-        size_t place = (size_t)y * squares->columns + (size_t)x;
-        if (!squares->is_taken[place])
+    for (size_t i = 0; i < count; i++)
+        if (thin_squares_take(squares, points[i]))
             points[used++] = points[i];
-        squares->is_taken[place] = true;
-    }
     return used;
 }
 
@@ -89,9 +88,9 @@ size_t
 thin_dots(struct canvas_point *points, size_t count, struct canvas_box box, double pitch_pt,
           struct arena *arena)
 {
-    if (count <= FEW)
+    if (thin_is_few(count))
         return count;
-    struct squares squares = make_squares(box, pitch_pt, arena);
+    struct thin_squares squares = thin_squares_new(box, pitch_pt, arena);
     return keep_first(&squares, points, count);
 }
 
@@ -99,7 +98,7 @@ void
 thin_dots_beneath(struct thin_dots *above, struct thin_dots *beneath, struct canvas_box box,
                   double pitch_pt, struct arena *arena)
 {
-    struct squares squares = make_squares(box, pitch_pt, arena);
+    struct thin_squares squares = thin_squares_new(box, pitch_pt, arena);
     above->count = keep_first(&squares, above->points, above->count);
     beneath->count = keep_first(&squares, beneath->points, beneath->count);
 }

@@ -191,6 +191,8 @@ draw_dots(cairo_t *cairo, const struct display_item *items, size_t count)
     cairo_save(cairo);
     cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
     cairo_set_line_width(cairo, 2 * radius_pt);
+    if (run == POINTS_A_PATH) /* a crowd: 17 shades for its edges do, in half of the time */
+        cairo_set_antialias(cairo, CAIRO_ANTIALIAS_FAST);
     cairo_stroke(cairo);
     cairo_restore(cairo);
     return run;

@@ -40,8 +40,8 @@ once           = $(eval $1 := $2)$($1)
 MPI           := $(shell pkg-config --exists ompi-c 2>/dev/null && echo ompi-c)
 MPI_LIBS       = $(call once,MPI_LIBS,$(shell pkg-config --libs $(MPI)))
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(patsubst -I%,-isystem%,$(shell \
-                 pkg-config --cflags jansson gsl pangocairo hwloc sqlite3 $(MPI))))
-PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo hwloc sqlite3))
+                 pkg-config --cflags jansson gsl pangocairo libpng hwloc sqlite3 $(MPI))))
+PACKAGE_LIBS   = $(call once,PACKAGE_LIBS,$(shell pkg-config --libs jansson gsl pangocairo libpng hwloc sqlite3))
 JANSSON_LIBS   = $(call once,JANSSON_LIBS,$(shell pkg-config --libs jansson))
 CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
 # Before GSL's own BLAS, which would answer to the same names.

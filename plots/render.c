@@ -10,6 +10,8 @@
 #include <cairo.h>
 #include <pango/pangocairo.h>
 
+#include "plots/png.h"
+
 struct render_fonts {
     PangoFontMap *map;
     PangoContext *context;
@@ -464,6 +466,18 @@ insert_svg_title(struct text *svg, size_t begin, const char *title)
     memcpy(svg->bytes + at, element, strlen(element));
 }
 
+static bool
+append_png(cairo_surface_t *image, struct text *out)
+{
+    cairo_surface_flush(image);
+    const struct png_dots dots = {.dots = (const void *)cairo_image_surface_get_data(image),
+                                  .width = (uint32_t)cairo_image_surface_get_width(image),
+                                  .height = (uint32_t)cairo_image_surface_get_height(image),
+                                  .stride = (uint32_t)cairo_image_surface_get_stride(image) /
+                                            sizeof *dots.dots};
+    return png_append(&dots, out);
+}
+
 bool
 render_write(const struct display_list *list, const struct render_fonts *fonts,
              enum render_format format, struct text *out)
@@ -471,18 +485,15 @@ render_write(const struct display_list *list, const struct render_fonts *fonts,
     size_t begin = out->length;
     cairo_surface_t *surface = surface_new(list, format, out);
     draw_list(surface, list, fonts, format == RENDER_PNG);
-    cairo_status_t status = cairo_surface_status(surface);
-    if (status == CAIRO_STATUS_SUCCESS && format == RENDER_PNG)
-        status = cairo_surface_write_to_png_stream(surface, append_bytes, out);
     if (format != RENDER_PNG)
         cairo_surface_finish(surface);
-    if (status == CAIRO_STATUS_SUCCESS)
-        status = cairo_surface_status(surface);
+    bool is_done = cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS &&
+                   (format != RENDER_PNG || append_png(surface, out));
     cairo_surface_destroy(surface);
-    if (status == CAIRO_STATUS_SUCCESS && format == RENDER_SVG) {
+    if (is_done && format == RENDER_SVG) {
         settle_surface_ids(out, begin);
         insert_svg_title(out, begin, list->title);
         append_whole_texts(out, begin, list);
     }
-    return status == CAIRO_STATUS_SUCCESS;
+    return is_done;
 }

@@ -190,6 +190,14 @@ validate-host: all ## the same of this machine: measures its cores, fits one, ho
 .PHONY: bench
 bench: $(BUILD)/stepcast $(BENCHES:%.c=$(BUILD)/bench/%) $(BUILD)/bench/whole_process ## speed and memory, to build/bench.json
 	@.ci/bench $(BUILD) $(DEMO) $(BENCHES:%.c=$(BUILD)/bench/%)
+# Of processor time; 0.3 s is what a reader waits for without noticing.
+CHART_LIMIT_S ?= 0.3
+.PHONY: chart-times
+chart-times: $(BUILD)/bench/plots/chart_bench ## that no chart takes over 0.3 s, be it of a million points
+	@$< >$(BUILD)/chart_times
+	@awk '$$2 > $(CHART_LIMIT_S) { print $$1 " is " $$2 ", the limit $(CHART_LIMIT_S)"; late = 1 } \
+	    END { exit late }' $(BUILD)/chart_times
+	@echo 'chart-times: no chart takes over $(CHART_LIMIT_S) s'
 $(BUILD)/bench/%: $(BUILD)/obj/%.o $(BUILD)/libstepcast.a
 	@mkdir -p $(@D)
 	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) -lm -o $@
@@ -250,9 +258,10 @@ check: ## builds everything and runs every check below (CI runs exactly this)
 
 # Beside the rest of the check on a shared machine; `make validate` holds to the limits above.
 .PHONY: check-all
+check-all: CHART_LIMIT_S := 0.6
 check-all: HOST_LIMITS := gemm=20% grouped_gemm=40% attention=30% attention_backward=30% memory_bound=25%
 check-all: unit unit-mpi errors-kept validate-host unit-sanitized tidy fuzz-smoke cppcheck program-tests-sanitized program-tests same-bytes readme \
-           ranks simgrid report headers layers pure text format-check man-lint scripts $(BENCHES:%.c=$(BUILD)/bench/%)
+           ranks simgrid report headers layers pure text format-check man-lint scripts chart-times $(BENCHES:%.c=$(BUILD)/bench/%)
 
 # The same sources a second and a third time; each folder is built by one make, never by two.
 SANITIZERS  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all

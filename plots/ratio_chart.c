@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plots/labels.h"
 #include "plots/page.h"
 #include "plots/plane.h"
 
@@ -18,6 +19,7 @@ static const double row_gap_pt = 12.0;
 static const double dot_pt = 1.5, faint_dot_pt = 1.1;
 static const double crowd_dot_pt = 0.9, faint_crowd_dot_pt = 0.7;
 static const double triangle_pt = 2.6;
+static const double rim_pt = 0.8; /* of a dot that has a label */
 static const double median_pt = 1.1;
 static const double within_scale = 0.985; /* of the points */
 
@@ -199,6 +201,14 @@ draw_ground(const struct plane *plane, double band_fraction, struct canvas *canv
     canvas_line(canvas, one, (struct canvas_point){right_pt, one.y_pt}, 0.75, STYLE_QUIET);
 }
 
+/* Where a point is drawn: at the edge if it is beyond the scale. */
+static struct canvas_point
+place_of(const struct plane *plane, const struct ratio_chart_point *point)
+{
+    double ratio = fmax(plane->y.low, fmin(plane->y.high, point->ratio));
+    return plane_point(plane, point->truth, ratio);
+}
+
 /* A dot, or at the edge a triangle that points to where the ratio is. */
 static void
 draw_point(const struct plane *plane, const struct ratio_chart_point *point, double radius_pt,
@@ -206,8 +216,10 @@ draw_point(const struct plane *plane, const struct ratio_chart_point *point, dou
 {
     uint32_t rgb = style_colour(point->is_faint ? STYLE_HOST : STYLE_FORWARD);
     double ratio = fmax(plane->y.low, fmin(plane->y.high, point->ratio));
-    struct canvas_point at = plane_point(plane, point->truth, ratio);
+    struct canvas_point at = place_of(plane, point);
     if (ratio == point->ratio) {
+        if (point->label != NULL)
+            canvas_dot(canvas, at, radius_pt + rim_pt, STYLE_INK);
         canvas_dot(canvas, at, radius_pt, rgb);
         return;
     }
@@ -242,13 +254,13 @@ fill_bin(const struct ratio_chart_panel *panel, const double ends[2],
 
 /* Through the median of the strong points of each third of a decade that has a few: where answers
  * lean to one side, which a cloud of dots hides. */
-static void
+static struct canvas_path
 draw_median(const struct plane *plane, const struct ratio_chart_panel *panel,
             struct canvas *canvas)
 {
-    struct canvas_point points[BINS_MAX];
-    struct ratio_chart_point *bin =
-        arena_alloc(canvas_arena(canvas), panel->point_count + 1, sizeof *bin);
+    struct arena *arena = canvas_arena(canvas);
+    struct canvas_point *points = arena_alloc(arena, BINS_MAX, sizeof *points);
+    struct ratio_chart_point *bin = arena_alloc(arena, panel->point_count + 1, sizeof *bin);
     size_t used = 0;
     double first = floor(log10(plane->x.low) * BINS_A_DECADE);
     for (int b = 0; b < BINS_MAX; b++) {
@@ -260,24 +272,57 @@ draw_median(const struct plane *plane, const struct ratio_chart_panel *panel,
             points[used++] = plane_point(plane, sqrt(ends[0] * ends[1]), median);
     }
     canvas_curve(canvas, (struct canvas_path){points, used}, median_pt, STYLE_INK);
+    return (struct canvas_path){points, used};
+}
+
+/* Beside their points, off all others, the median and the line where answers are right. How many
+ * have no place. */
+static size_t
+draw_labels(const struct plane *plane, const struct ratio_chart_panel *panel,
+            struct canvas_path median, double radius_pt, struct canvas *canvas)
+{
+    struct arena *arena = canvas_arena(canvas);
+    const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    struct label *labels = arena_alloc(arena, panel->point_count + 1, sizeof *labels);
+    struct label_disc *discs = arena_alloc(arena, panel->point_count + 1, sizeof *discs);
+    const struct canvas_point right[] = {plane_point(plane, plane->x.low, 1),
+                                         plane_point(plane, plane->x.high, 1)};
+    const struct canvas_path paths[] = {{right, 2}, median};
+    size_t count = 0;
+    for (size_t i = 0; i < panel->point_count; i++) {
+        struct canvas_point at = place_of(plane, &panel->points[i]);
+        bool is_beyond =
+            panel->points[i].ratio < plane->y.low || panel->points[i].ratio > plane->y.high;
+        double reach_pt = is_beyond ? triangle_pt : radius_pt;
+        reach_pt += panel->points[i].label != NULL ? rim_pt : 0.0;
+        discs[i] = (struct label_disc){at, reach_pt, true};
+        if (panel->points[i].label != NULL)
+            labels[count++] =
+                (struct label){at, reach_pt, panel->points[i].label, font, {0, 0, 0, 0}};
+    }
+    const struct label_field field = {.box = plane->box,
+                                      .discs = discs,
+                                      .disc_count = panel->point_count,
+                                      .paths = paths,
+                                      .path_count = 2};
+    return count - labels_draw(&field, labels, count, canvas);
 }
 
 static void
-draw_panel(const struct grid *grid, const struct plane *plane,
-           const struct ratio_chart_panel *panel)
+draw_panel(struct grid *grid, const struct plane *plane, const struct ratio_chart_panel *panel)
 {
     struct canvas *canvas = grid->page.canvas;
     bool is_crowd = panel->point_count > CROWD;
+    double faint_pt = is_crowd ? faint_crowd_dot_pt : faint_dot_pt;
+    double strong_pt = is_crowd ? crowd_dot_pt : dot_pt;
     draw_head(plane, panel, canvas);
     draw_ground(plane, grid->chart->band_fraction, canvas);
-    for (int layer = 0; layer < 2; layer++) {
-        double radius_pt = layer == 0 ? (is_crowd ? faint_crowd_dot_pt : faint_dot_pt)
-                                      : (is_crowd ? crowd_dot_pt : dot_pt);
+    for (int layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < panel->point_count; i++)
             if (panel->points[i].is_faint == (layer == 0))
-                draw_point(plane, &panel->points[i], radius_pt, canvas);
-    }
-    draw_median(plane, panel, canvas);
+                draw_point(plane, &panel->points[i], layer == 0 ? faint_pt : strong_pt, canvas);
+    struct canvas_path median = draw_median(plane, panel, canvas);
+    grid->page.left_out_count += draw_labels(plane, panel, median, strong_pt, canvas);
 }
 
 static void
@@ -329,16 +374,22 @@ draw_legend_dot(struct grid *grid, double x_pt, const char *name, bool is_faint)
     return x_pt;
 }
 
+/* Behind the legend or, where it is wider than the page, in lines below. */
 static void
 draw_legend_note(struct grid *grid, double x_pt)
 {
     const struct canvas_font font = {STYLE_SMALL_PT, false, STYLE_QUIET, CANVAS_LEFT};
     struct canvas *canvas = grid->page.canvas;
-    const char *note = grid->chart->note;
+    const char *note = grid->chart->note, *lines[PAGE_LINES_MAX];
     if (note == NULL)
         return;
     x_pt = page_legend_x_pt(&grid->page, x_pt, canvas_text_width_pt(canvas, &font, note));
-    canvas_text(canvas, (struct canvas_point){x_pt, grid->page.y_pt}, &font, note);
+    size_t count = page_wrap(canvas, &font, note,
+                             PAGE_MARGIN_PT + page_content_width_pt(&grid->page) - x_pt, lines);
+    for (size_t i = 0; i < count; i++) {
+        grid->page.y_pt += i > 0 ? PAGE_LEGEND_LEADING_PT : 0.0;
+        canvas_text(canvas, (struct canvas_point){x_pt, grid->page.y_pt}, &font, lines[i]);
+    }
 }
 
 static void

@@ -7,7 +7,7 @@
  *      section
  *      gemm bf16              attention bf16         rms_norm bf16
  *      MAPE 7.2 % of 122      MAPE 4.0 % of 31       MAPE 9.1 % of 12
- *      2    |    .            |                      |
+ *      2    |    . far off    |                      |
  *      1    |▒▒▒▒▒▒▒▒▒▒       |▒▒▒▒▒▒▒▒▒▒            |▒▒▒▒▒▒▒▒▒▒
  *      0.5  |      .          |                      |
  *           1 µs ── 1 ms      1 µs ── 1 ms           1 µs ── 1 ms
@@ -27,6 +27,7 @@
 struct ratio_chart_point {
     double truth, ratio; /* both positive and finite */
     bool is_faint;       /* of less weight: drawn lighter, under the others */
+    const char *label;   /* NULL: none; the first of a panel have the first choice of place */
 };
 
 struct ratio_chart_panel {

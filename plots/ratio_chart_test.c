@@ -81,11 +81,28 @@ static const char small_dump[] = "canvas 300.00 300.00\n"
 
 START_TEST(ratios_are_drawn_to_a_log_scale)
 {
-    const struct ratio_chart_point points[] = {{1, 1.0, true}, {100, 1.2, false}};
+    const struct ratio_chart_point points[] = {{1, 1.0, true, NULL}, {100, 1.2, false, NULL}};
     const struct ratio_chart_panel panel = {"gemm", "n 2", points, 2};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
     ck_assert_str_eq(dump_of(&chart, (struct style_page){300.0, 300.0, 1}), small_dump);
+}
+END_TEST
+
+/* Of the two points one has a label: a dark rim, and the label right of it. The dot lies at x =
+ * 161.41 (10 of 1 to 100) and y = 91.73; a label begins 1.5 (its dot) + 0.8 (the rim) + 3 (the gap)
+ * + 1.5 (the air) from there, at 168.21. */
+START_TEST(a_labelled_point_has_a_rim)
+{
+    const struct ratio_chart_point points[] = {
+        {1, 1.0, true, NULL}, {10, 1.2, false, "far off"}, {100, 1.0, false, NULL}};
+    const struct ratio_chart_panel panel = {"gemm", "n 3", points, 3};
+    const struct ratio_chart_section section = {NULL, &panel, 1};
+    const struct ratio_chart chart = chart_of(&section, 1);
+    const char *dump = dump_of(&chart, (struct style_page){300.0, 300.0, 1});
+    check_has(dump, "dot 161.41,91.73 2.30 #1A1A1A\ndot 161.41,91.73 1.50 #0072B2\n");
+    check_has(dump, "text 168.21 ");
+    check_has(dump, " 7.0 'far off'\n");
 }
 END_TEST
 
@@ -95,7 +112,7 @@ START_TEST(a_few_far_off_do_not_shrink_the_others)
 {
     struct ratio_chart_point points[200];
     for (int i = 0; i < 200; i++)
-        points[i] = (struct ratio_chart_point){1 + i, i < 2 ? 30.0 : 1.05, false};
+        points[i] = (struct ratio_chart_point){1 + i, i < 2 ? 30.0 : 1.05, false, NULL};
     const struct ratio_chart_panel panel = {"gemm", NULL, points, 200};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
@@ -113,7 +130,7 @@ START_TEST(a_scale_holds_all_but_a_few)
 {
     struct ratio_chart_point points[100];
     for (int i = 0; i < 100; i++)
-        points[i] = (struct ratio_chart_point){1 + i, i < 10 ? 0.25 : 1.0, false};
+        points[i] = (struct ratio_chart_point){1 + i, i < 10 ? 0.25 : 1.0, false, NULL};
     const struct ratio_chart_panel panel = {"gemm", NULL, points, 100};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
@@ -132,7 +149,8 @@ random_panel(uint64_t *seed)
         points[i] = (struct ratio_chart_point){
             1e-6 * pow(10.0, check_random_below(seed, 5000) / 1000.0),
             exp(check_random_below(seed, 2000) / 1000.0 - 1.0),
-            check_random_below(seed, 2) == 0};
+            check_random_below(seed, 2) == 0,
+            i % 100 < 3 ? check_random_name_or_none(seed, arena) : NULL};
     return (struct ratio_chart_panel){
         arena_format(arena, "attention_backward bf%u", check_random_below(seed, 100)),
         check_random_below(seed, 4) ? "held out: MAPE 12.3 %, bias +10.0 %, n 1234" : NULL,
@@ -153,7 +171,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
             check_random_below(&seed, 2) ? "H200 kernels" : NULL, panels, panel_count};
     }
     struct ratio_chart chart = chart_of(sections, count);
-    chart.note = "triangles: beyond the scale";
+    chart.note = check_random_name_or_none(&seed, arena);
     chart.footer = check_random_below(&seed, 2) ? "from there" : NULL;
     ratio_chart_draw(&chart, check_page(_i), canvas);
     check_texts(canvas);
@@ -169,7 +187,7 @@ START_TEST(thousands_of_points_make_a_small_file)
     for (size_t i = 0; i < COUNT; i++)
         points[i] = (struct ratio_chart_point){1e-6 * (1 + check_random_below(&seed, 10000)),
                                                0.8 + check_random_below(&seed, 400) / 1000.0,
-                                               i % 2 == 0};
+                                               i % 2 == 0, NULL};
     const struct ratio_chart_panel panel = {"gemm", "n 3400", points, COUNT};
     const struct ratio_chart_section section = {NULL, &panel, 1};
     const struct ratio_chart chart = chart_of(&section, 1);
@@ -187,6 +205,7 @@ ratio_chart_suite(void)
     TCase *tests;
     Suite *suite = check_canvas_suite("ratio_chart", &tests);
     tcase_add_test(tests, ratios_are_drawn_to_a_log_scale);
+    tcase_add_test(tests, a_labelled_point_has_a_rim);
     tcase_add_test(tests, a_few_far_off_do_not_shrink_the_others);
     tcase_add_test(tests, a_scale_holds_all_but_a_few);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 60);

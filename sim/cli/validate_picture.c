@@ -9,7 +9,10 @@
 
 static const double BAND_FRACTION = 0.1;
 
-enum { FEW = 10 }; /* of fewer there are no nine of ten */
+enum {
+    FEW = 10, /* of fewer there are no nine of ten */
+    WORST = 3 /* of a panel, that are named */
+};
 
 const char *
 validate_title(const struct suite_table *asked)
@@ -49,20 +52,114 @@ make_note(const struct error_table *table, const struct error_group *group, stru
                         row->mape_fraction * 100, row->bias_fraction * 100, row->count);
 }
 
+static double
+error_of(const struct ratio_chart_point *point)
+{
+    return fabs(point->ratio - 1);
+}
+
+/* How often the number at the beginning of a list stands there in a row. */
+static size_t
+count_equal(const char *list, size_t length)
+{
+    size_t count = 1;
+    while (list[count * (length + 1) - 1] == ',' &&
+           strncmp(list, list + count * (length + 1), length) == 0 &&
+           strchr(", ", list[count * (length + 1) + length]) != NULL)
+        count++;
+    return count;
+}
+
+/* A value of a shape, "128" or "128,128,64", as "128" or "2·128,64". Returns what follows it. */
+static const char *
+append_value(struct text *text, const char *value)
+{
+    for (const char *separator = "";; separator = ",") {
+        size_t length = strcspn(value, ", "), count = count_equal(value, length);
+        text_format(text, "%s", separator);
+        if (count > 1)
+            text_format(text, "%zu·", count);
+        text_append(text, value, length);
+        value += count * (length + 1) - 1;
+        if (*value != ',')
+            return value;
+        value++;
+    }
+}
+
+static bool
+is_field(const char *field, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    return strncmp(field, wanted, length) == 0 && strchr(" ", field[length]) != NULL;
+}
+
+/* "-35.5 %: 1×1280×2048" of "gemm m=1 n=1280 k=2048 batch=1": the kind stands over the panel, a
+ * batch of one says nothing, and neither does a mask that is not there. */
+static const char *
+label_of(const struct ratio_chart_point *point, const char *shape, struct arena *arena)
+{
+    struct text text = text_new(arena);
+    const char *separator = ": ";
+    text_format(&text, "%+.1f %%", (point->ratio - 1) * 100);
+    if (strchr(shape, '=') == NULL)
+        text_format(&text, ": %s", shape);
+    for (const char *field = strchr(shape, ' '); field != NULL; field = strchr(field, ' ')) {
+        const char *value = strchr(++field, '=');
+        if (value == NULL || is_field(field, "batch=1") || is_field(field, "causal=0"))
+            continue;
+        if (is_field(field, "causal=1")) {
+            text_format(&text, " causal");
+            continue;
+        }
+        text_format(&text, "%s", separator);
+        field = append_value(&text, value + 1);
+        separator = "×";
+    }
+    return text.bytes;
+}
+
+/* The worst of the points that were held out and are past the band get labels; they come first in
+ * the panel, the worst of all before the others. */
+static void
+name_worst(struct ratio_chart_point *points, const char **shapes, size_t count,
+           struct arena *arena)
+{
+    for (size_t rank = 0; rank < WORST && rank < count; rank++) {
+        size_t worst = count;
+        for (size_t i = rank; i < count; i++)
+            if (!points[i].is_faint &&
+                (worst == count || error_of(&points[i]) > error_of(&points[worst])))
+                worst = i;
+        if (worst == count || error_of(&points[worst]) <= BAND_FRACTION)
+            return;
+        struct ratio_chart_point point = points[worst];
+        const char *shape = shapes[worst];
+        points[worst] = points[rank];
+        shapes[worst] = shapes[rank];
+        points[rank] = point;
+        points[rank].label = label_of(&point, shape, arena);
+    }
+}
+
 static struct ratio_chart_panel
 make_panel(const struct validate_outcome *outcome, const struct error_group *group,
            struct arena *arena)
 {
     const struct comparison *comparison = &outcome->comparison;
     struct ratio_chart_point *points = arena_alloc(arena, comparison->count, sizeof *points);
+    const char **shapes = arena_alloc(arena, comparison->count, sizeof *shapes);
     size_t count = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct error_sample *sample = &comparison->samples[i];
         double ratio = sample->predicted_s / sample->measured_s;
-        if (error_group_is(&sample->group, group) && ratio > 0 && isfinite(ratio))
-            points[count++] = (struct ratio_chart_point){sample->measured_s, ratio,
-                                                         sample->part == SPLIT_FIT};
+        if (!error_group_is(&sample->group, group) || ratio <= 0 || !isfinite(ratio))
+            continue;
+        shapes[count] = sample->shape;
+        points[count++] = (struct ratio_chart_point){
+            .truth = sample->measured_s, .ratio = ratio, .is_faint = sample->part == SPLIT_FIT};
     }
+    name_worst(points, shapes, count, arena);
     return (struct ratio_chart_panel){
         .title = arena_format(arena, "%s %s", group->kind, group->dtype),
         .note = make_note(&outcome->table, group, arena),
@@ -170,7 +267,7 @@ validate_picture(const struct validate_outcome *outcomes, size_t count, struct a
         .footer = make_footer(outcomes, count, arena),
         .x_name = "measured time",
         .x_unit = "s",
-        .note = "triangles: beyond the scale",
+        .note = "triangles: beyond the scale; named: the three worst held out past 10 %",
         .band_fraction = BAND_FRACTION,
         .strong_name = "held out of the fit",
         .faint_name = "seen by the fit",

@@ -125,9 +125,12 @@ write_curves(const struct collective_curves *curves, const struct options *optio
     struct text out = text_new(arena);
     if (options_flag(options, "as-flows"))
         return write_flows(curves, options, arena);
-    if (command_draws(format))
-        return picture_line_chart(options, collective_curves_picture(curves, arena), arena);
-    if (format == OUTPUT_JSON) {
+    if (command_draws(format)) {
+        int code = picture_line_chart(options, collective_curves_picture(curves, arena), arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
+    if (command_wants_json(options)) {
         struct json_writer writer = json_writer_new(&out, true);
         collective_curves_write(curves, &writer);
         text_append(&out, "\n", 1);

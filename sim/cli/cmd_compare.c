@@ -114,9 +114,12 @@ report(const struct comparison *comparison, const struct options *options, struc
 {
     struct text out = text_new(arena);
     enum output_format format = command_format(options);
-    if (command_draws(format))
-        return draw(comparison, options, arena);
-    if (format == OUTPUT_JSON)
+    if (command_draws(format)) {
+        int code = draw(comparison, options, arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
+    if (command_wants_json(options))
         comparison_write_json(comparison, &out);
     else if (format == OUTPUT_CSV)
         comparison_write_csv(comparison, &out);

@@ -19,7 +19,7 @@ explain_all(const struct options *options, const struct explanation *explanation
     struct explain_report report = {.explanation = *explanation};
     report.what_if_count = what_if_all(explanation->step, report.what_ifs, arena);
     struct text out = text_new(arena);
-    if (command_format(options) == OUTPUT_JSON)
+    if (command_wants_json(options))
         explain_report_json(&report, &out);
     else
         explain_report_text(&report, &out);
@@ -150,9 +150,12 @@ run(const struct options *options, struct arena *arena)
     if ((is_one || is_width) && is_drawn)
         return command_usage("explain", "--%s is answered in words, wanted no picture",
                              is_one ? "kernel" : "width");
-    if (is_drawn)
-        return is_roofline ? draw_roofline(options, step, arena)
-                           : draw_tornado(options, step, arena);
+    if (is_drawn) {
+        int code = is_roofline ? draw_roofline(options, step, arena)
+                               : draw_tornado(options, step, arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
     struct explanation explanation = explain_step(step, arena);
     if (is_width)
         return explain_width(options, &explanation, arena);

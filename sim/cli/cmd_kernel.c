@@ -63,9 +63,12 @@ write_sweep(const struct kernel_sweep *sweep, const struct options *options,
 {
     enum output_format format = command_format(options);
     struct text out = text_new(arena);
-    if (command_draws(format))
-        return picture_line_chart(options, kernel_sweep_picture(sweep, arena), arena);
-    if (format == OUTPUT_JSON)
+    if (command_draws(format)) {
+        int code = picture_line_chart(options, kernel_sweep_picture(sweep, arena), arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
+    if (command_wants_json(options))
         kernel_sweep_write_lines(sweep, &out);
     else if (format == OUTPUT_CSV)
         kernel_sweep_write_csv(sweep, &out);

@@ -249,9 +249,12 @@ static int
 write_answer(const struct options *options, const struct answer *answer, struct arena *arena)
 {
     struct text out = text_new(arena);
-    if (command_draws(command_format(options)))
-        return draw(options, answer->run, arena);
-    if (command_format(options) == OUTPUT_JSON) {
+    if (command_draws(command_format(options))) {
+        int code = draw(options, answer->run, arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
+    if (command_wants_json(options)) {
         write_json(&out, answer);
     } else {
         print_head(&out, answer);

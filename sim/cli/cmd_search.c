@@ -127,15 +127,19 @@ report(const struct search *search, const struct options *options)
 {
     struct text out = text_new(search->arena);
     enum output_format format = command_format(options);
-    if (command_draws(format) && search->front_count > 0)
-        return draw(search_picture(search, search->arena), options, search->arena);
-    if (format == OUTPUT_JSON)
+    bool is_said = !command_draws(format) || command_wants_json(options);
+    if (command_draws(format) && search->front_count > 0) {
+        int code = draw(search_picture(search, search->arena), options, search->arena);
+        if (code != EXIT_DONE || !is_said)
+            return code;
+    }
+    if (command_wants_json(options))
         search_report_json(search, &out);
     else if (format == OUTPUT_CSV)
         search_report_csv(search, &out);
     else
         search_report_text(search, &out);
-    int code = command_draws(format) ? EXIT_DONE : command_output(options, &out);
+    int code = is_said ? command_output(options, &out) : EXIT_DONE;
     bool is_part = search->slice.count > 0 && !command_draws(format);
     if (code != EXIT_DONE || search->best_count > 0 || is_part)
         return code; /* other shards may have found one */
@@ -208,10 +212,12 @@ report_nodes(const struct search_nodes *all, const struct options *options, stru
     enum output_format format = command_format(options);
     const struct scatter_chart *chart =
         command_draws(format) ? search_nodes_picture(all, arena) : NULL;
+    bool is_said = !command_draws(format) || command_wants_json(options);
     size_t found = 0;
-    if (chart)
-        return draw(chart, options, arena);
-    if (format == OUTPUT_JSON)
+    int code = chart ? draw(chart, options, arena) : EXIT_DONE;
+    if (code != EXIT_DONE || (chart && !is_said))
+        return code;
+    if (command_wants_json(options))
         search_nodes_json(all, &out);
     else if (format == OUTPUT_CSV)
         search_nodes_csv(all, &out);
@@ -219,7 +225,7 @@ report_nodes(const struct search_nodes *all, const struct options *options, stru
         search_nodes_text(all, &out);
     for (size_t i = 0; i < all->count; i++)
         found += all->reasons[i] ? 0 : all->searches[i].best_count;
-    int code = command_draws(format) ? EXIT_DONE : command_output(options, &out);
+    code = is_said ? command_output(options, &out) : EXIT_DONE;
     bool is_part = all->slice.count > 0 && !command_draws(format);
     if (code != EXIT_DONE || found > 0 || is_part)
         return code;

@@ -169,10 +169,12 @@ read_base(struct sweep_job *job)
 static int
 run(const struct options *options, struct arena *arena)
 {
-    struct sweep_job job = {.options = options,
-                            .arena = arena,
-                            .format = command_format(options),
-                            .is_quiet = options_flag(options, "quiet")};
+    struct sweep_job job = {
+        .options = options,
+        .arena = arena,
+        .format = command_format(options),
+        .rows_format = command_wants_json(options) ? OUTPUT_JSON : command_format(options),
+        .is_quiet = options_flag(options, "quiet")};
     struct error_list errors = {0};
     int code = read_base(&job);
     if (code == EXIT_DONE)

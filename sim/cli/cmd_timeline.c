@@ -134,11 +134,14 @@ write_or_draw(const struct step *step, struct zoom zoom, const struct options *o
     int exit_code = read_shown(step, options, &shown, arena);
     if (exit_code != EXIT_DONE)
         return exit_code;
-    if (command_draws(command_format(options)))
-        return draw(step, zoom, &shown, options, arena);
+    bool is_picture = command_draws(command_format(options));
+    if (is_picture)
+        exit_code = draw(step, zoom, &shown, options, arena);
+    if (exit_code != EXIT_DONE || (is_picture && !command_wants_json(options)))
+        return exit_code;
     if (command_format(options) == OUTPUT_PFTRACE)
         return write_trace(step, NULL, path, arena);
-    if (!*path || strcmp(path, "-") == 0)
+    if (!*path || strcmp(path, "-") == 0 || is_picture)
         return print_trace(step, &shown, arena);
     return write_trace(step, &shown, path, arena);
 }

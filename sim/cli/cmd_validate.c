@@ -229,9 +229,12 @@ write_answer(const struct options *options, const struct validate_outcome *outco
         baseline_print(&against->growths, against->path, &growths);
     if (format != OUTPUT_TEXT && format != OUTPUT_JSON && *against->path)
         fprintf(stderr, "%s", growths.bytes);
-    if (command_draws(format))
-        return draw_outcomes(options, outcomes, count, arena);
-    if (format == OUTPUT_JSON)
+    if (command_draws(format)) {
+        int code = draw_outcomes(options, outcomes, count, arena);
+        if (code != EXIT_DONE || !command_wants_json(options))
+            return code;
+    }
+    if (command_wants_json(options))
         write_outcomes(outcomes, count, against, &out);
     else if (format == OUTPUT_XML)
         write_junit(outcomes, count, &out);

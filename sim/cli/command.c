@@ -80,13 +80,12 @@ command_format(const struct options *options)
 {
     static const char *const endings[OUTPUT_FORMAT_COUNT] = {
         "", ".json", ".csv", ".svg", ".pdf", ".png", ".xml", ".html", ".pftrace"};
-    if (options_flag(options, "json"))
-        return OUTPUT_JSON;
+    enum output_format chosen = OUTPUT_TEXT;
     const char *ending = strrchr(options_text_of_letter(options, 'o'), '.');
     for (int format = OUTPUT_JSON; ending && format < OUTPUT_FORMAT_COUNT; format++)
         if (strcmp(ending, endings[format]) == 0)
-            return (enum output_format)format;
-    return OUTPUT_TEXT;
+            chosen = (enum output_format)format;
+    return options_flag(options, "json") && !command_draws(chosen) ? OUTPUT_JSON : chosen;
 }
 
 bool
@@ -95,11 +94,17 @@ command_draws(enum output_format format)
     return format == OUTPUT_SVG || format == OUTPUT_PDF || format == OUTPUT_PNG;
 }
 
+bool
+command_wants_json(const struct options *options)
+{
+    return options_flag(options, "json") || command_format(options) == OUTPUT_JSON;
+}
+
 int
 command_output(const struct options *options, const struct text *text)
 {
     const char *path = options_text_of_letter(options, 'o');
-    if (!*path || strcmp(path, "-") == 0)
+    if (!*path || strcmp(path, "-") == 0 || command_draws(command_format(options)))
         return command_print(text);
     struct error_list errors = {0};
     return text_write_file(text, path, &errors) ? EXIT_DONE : command_report(&errors);

@@ -19,7 +19,8 @@ enum exit_code {
     EXIT_BUG = 6,
 };
 
-/* What a command can write; the ending of -o chooses, --json asks for JSON. */
+/* What a command can write; the ending of -o chooses, --json asks for JSON: in that file or, beside
+ * a picture that goes there, on stdout. */
 enum output_format {
     OUTPUT_TEXT, /* any other ending, or none */
     OUTPUT_JSON,
@@ -84,8 +85,11 @@ enum output_format command_format(const struct options *options);
 /* Whether the format is drawn: SVG, PDF, PNG. */
 bool command_draws(enum output_format format);
 
-/* The result: to the file named by -o, or to stdout ("-" or none). EXIT_DONE, or EXIT_IO with the
- * fault reported. A reader of stdout who has left is no fault. */
+/* Whether JSON is wanted, be it beside a picture. */
+bool command_wants_json(const struct options *options);
+
+/* The result: to the file named by -o, or to stdout ("-", none, or a picture's). EXIT_DONE, or
+ * EXIT_IO with the fault reported. A reader of stdout who has left is no fault. */
 int command_output(const struct options *options, const struct text *text);
 int command_print(const struct text *text); /* always to stdout */
 

@@ -66,9 +66,10 @@ picture_output(const struct options *options, struct canvas *canvas, const struc
     canvas_enlarge(canvas, picture_page(options)->enlarged_ratio);
     bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
     canvas_free(canvas);
-    if (!is_drawn || (*data_path && !text_write_file(data, data_path, &errors)))
+    if (!is_drawn || (*data_path && !text_write_file(data, data_path, &errors)) ||
+        !text_write_file(&out, options_text(options, "output"), &errors))
         return command_report(&errors);
-    return command_output(options, &out);
+    return EXIT_DONE;
 }
 
 int

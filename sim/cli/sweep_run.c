@@ -152,16 +152,16 @@ write_row(struct sweep_block *block, size_t index, struct text *out)
     block->written++;
     block->left_out += row->status == SWEEP_LEFT_OUT;
     block->refused += row->status == SWEEP_INFEASIBLE || row->status == SWEEP_UNREADABLE;
-    if (row->status == SWEEP_LEFT_OUT || command_draws(job->format))
+    if (row->status == SWEEP_LEFT_OUT || command_draws(job->rows_format))
         return;
-    if (job->format == OUTPUT_JSON && slice->count > 0) {
+    if (job->rows_format == OUTPUT_JSON && slice->count > 0) {
         struct text object = text_new(out->arena);
         sweep_row_write_json(&job->space, row, &object);
         text_format(out, "{\"shard\": \"%zu/%zu\", \"point\": %zu, %s", slice->index + 1,
                     slice->count, point, object.bytes + 1);
-    } else if (job->format == OUTPUT_JSON) {
+    } else if (job->rows_format == OUTPUT_JSON) {
         sweep_row_write_json(&job->space, row, out);
-    } else if (job->format == OUTPUT_CSV) {
+    } else if (job->rows_format == OUTPUT_CSV) {
         if (slice->count > 0)
             text_format(out, "%zu,", point);
         sweep_row_write_csv(&job->space, row, out);
@@ -188,11 +188,11 @@ make_head(struct sweep_block *block)
     const struct sweep_job *job = block->job;
     struct text *head = &block->head;
     *head = text_new(job->arena);
-    if (job->format == OUTPUT_CSV && job->slice.count > 0)
+    if (job->rows_format == OUTPUT_CSV && job->slice.count > 0)
         text_format(head, "shard %zu/%zu,", job->slice.index + 1, job->slice.count);
-    if (job->format == OUTPUT_CSV)
+    if (job->rows_format == OUTPUT_CSV)
         sweep_rows_csv_head(&job->space, head);
-    else if (job->format == OUTPUT_TEXT)
+    else if (job->rows_format == OUTPUT_TEXT)
         sweep_rows_head(&job->space, head);
 }
 

@@ -16,8 +16,9 @@ struct sweep_job {
     int threads;
     struct slice slice;
     enum output_format format;
-    enum sweep_quantity quantity; /* of a picture */
-    bool is_quiet;                /* shows no progress */
+    enum output_format rows_format; /* JSON beside a picture */
+    enum sweep_quantity quantity;   /* of a picture */
+    bool is_quiet;                  /* shows no progress */
 };
 
 /* An exit_code, after saying what there is to say. The job is ready: its space checked, its options

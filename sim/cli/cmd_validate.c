@@ -8,7 +8,6 @@
 
 #include "hw/cluster.h"
 #include "hw/device.h"
-#include "plots/chart_csv.h"
 #include "sim/base/json.h"
 #include "sim/base/json_writer.h"
 #include "sim/cli/measured_steps.h"
@@ -206,18 +205,6 @@ write_junit(const struct validate_outcome *outcomes, size_t count, struct text *
     junit_write(suites, count, out);
 }
 
-static int
-draw_outcomes(const struct options *options, const struct validate_outcome *outcomes,
-              size_t count, struct arena *arena)
-{
-    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
-    struct text data = text_new(arena);
-    const struct ratio_chart *chart = validate_picture(outcomes, count, arena);
-    ratio_chart_draw(chart, picture_page(options), canvas);
-    ratio_chart_csv(chart, &data);
-    return picture_output(options, canvas, &data);
-}
-
 /* The answer in the format that was asked for. */
 static int
 write_answer(const struct options *options, const struct validate_outcome *outcomes,
@@ -230,7 +217,7 @@ write_answer(const struct options *options, const struct validate_outcome *outco
     if (format != OUTPUT_TEXT && format != OUTPUT_JSON && *against->path)
         fprintf(stderr, "%s", growths.bytes);
     if (command_draws(format)) {
-        int code = draw_outcomes(options, outcomes, count, arena);
+        int code = validate_draw(options, outcomes, count, arena);
         if (code != EXIT_DONE || !command_wants_json(options))
             return code;
     }

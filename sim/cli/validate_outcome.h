@@ -28,4 +28,8 @@ const char *validate_title(const struct suite_table *asked);
 const struct ratio_chart *validate_picture(const struct validate_outcome *outcomes,
                                            size_t count, struct arena *arena);
 
+/* The same drawn to where the options say, with its data beside it; an exit code. */
+int validate_draw(const struct options *options, const struct validate_outcome *outcomes,
+                  size_t count, struct arena *arena);
+
 #endif

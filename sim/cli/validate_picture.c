@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "plots/chart_csv.h"
+#include "sim/cli/picture.h"
 #include "sim/cli/version.h"
 #include "validate/statistics.h"
 
@@ -276,4 +278,16 @@ validate_picture(const struct validate_outcome *outcomes, size_t count, struct a
         .sections = sections,
         .section_count = count};
     return chart;
+}
+
+int
+validate_draw(const struct options *options, const struct validate_outcome *outcomes,
+              size_t count, struct arena *arena)
+{
+    struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
+    struct text data = text_new(arena);
+    const struct ratio_chart *chart = validate_picture(outcomes, count, arena);
+    ratio_chart_draw(chart, picture_page(options), canvas);
+    ratio_chart_csv(chart, &data);
+    return picture_output(options, canvas, &data);
 }

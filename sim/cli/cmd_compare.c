@@ -105,7 +105,8 @@ draw(const struct comparison *comparison, const struct options *options, struct 
     const struct bar_chart *chart = comparison_chart(comparison, arena);
     struct text data = text_new(arena);
     bar_chart_draw(chart, picture_page(options), canvas);
-    bar_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        bar_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }
 

@@ -33,7 +33,8 @@ draw_roofline(const struct options *options, const struct step *step, struct are
     struct text data = text_new(arena);
     const struct scatter_chart *chart = explain_roofline(step, arena);
     scatter_chart_draw(chart, picture_page(options), canvas);
-    scatter_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        scatter_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }
 
@@ -48,7 +49,8 @@ draw_tornado(const struct options *options, const struct step *step, struct aren
     struct text data = text_new(arena);
     const struct tornado_chart *chart = explain_tornado(step, items, arena);
     tornado_chart_draw(chart, picture_page(options), canvas);
-    tornado_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        tornado_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }
 

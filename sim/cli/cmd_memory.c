@@ -241,7 +241,8 @@ draw(const struct options *options, const struct run *run, struct arena *arena)
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
     area_chart_draw(chart, picture_page(options), canvas);
-    area_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        area_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }
 

@@ -118,7 +118,8 @@ draw(const struct scatter_chart *chart, const struct options *options, struct ar
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
     scatter_chart_draw(chart, picture_page(options), canvas);
-    scatter_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        scatter_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }
 

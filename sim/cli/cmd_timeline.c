@@ -43,7 +43,8 @@ draw(const struct step *step, struct zoom zoom, const struct shown_ranks *shown,
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
     timeline_draw(timeline, picture_page(options), canvas);
-    timeline_csv(timeline, &data);
+    if (picture_wants_data(options))
+        timeline_csv(timeline, &data);
     return picture_output(options, canvas, &data);
 }
 

@@ -57,16 +57,23 @@ picture_page(const struct options *options)
     return page ? page : &STYLE_PAGE_WEB;
 }
 
+bool
+picture_wants_data(const struct options *options)
+{
+    return *options_text(options, "data") != '\0';
+}
+
 int
 picture_output(const struct options *options, struct canvas *canvas, const struct text *data)
 {
     struct error_list errors = {0};
     struct text out = text_new(canvas_arena(canvas));
-    const char *data_path = options_text(options, "data");
     canvas_enlarge(canvas, picture_page(options)->enlarged_ratio);
     bool is_drawn = canvas_write(canvas, options_text(options, "output"), &out, &errors);
     canvas_free(canvas);
-    if (!is_drawn || (*data_path && !text_write_file(data, data_path, &errors)) ||
+    if (!is_drawn ||
+        (picture_wants_data(options) &&
+         !text_write_file(data, options_text(options, "data"), &errors)) ||
         !text_write_file(&out, options_text(options, "output"), &errors))
         return command_report(&errors);
     return EXIT_DONE;
@@ -79,6 +86,7 @@ picture_line_chart(const struct options *options, const struct line_chart *chart
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
     line_chart_draw(chart, picture_page(options), canvas);
-    line_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        line_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }

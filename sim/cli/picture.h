@@ -21,7 +21,10 @@ int picture_check(const struct command *command, const struct options *options);
 /* What --size names; the web's without. */
 const struct style_page *picture_page(const struct options *options);
 
-/* Writes the drawing to -o and the data, if --data asks for it, beside it; frees the canvas. */
+/* Whether --data asks for what a picture shows: of a million points it takes longer than drawing. */
+bool picture_wants_data(const struct options *options);
+
+/* Writes the drawing to -o and the data, if they are wanted, beside it; frees the canvas. */
 int picture_output(const struct options *options, struct canvas *canvas,
                    const struct text *data);
 

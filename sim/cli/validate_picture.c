@@ -288,6 +288,7 @@ validate_draw(const struct options *options, const struct validate_outcome *outc
     struct text data = text_new(arena);
     const struct ratio_chart *chart = validate_picture(outcomes, count, arena);
     ratio_chart_draw(chart, picture_page(options), canvas);
-    ratio_chart_csv(chart, &data);
+    if (picture_wants_data(options))
+        ratio_chart_csv(chart, &data);
     return picture_output(options, canvas, &data);
 }

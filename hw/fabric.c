@@ -118,6 +118,8 @@ static const struct json_field SHARE_FIELDS[] = {
      JSON_OPTIONAL | JSON_SOURCED, 0, 0.9, NULL},
     {"collective_weight", JSON_FIELD_REAL, offsetof(struct fabric, collective_weight),
      JSON_OPTIONAL | JSON_SOURCED, 0.01, 100, NULL},
+    {"streaming_weight", JSON_FIELD_REAL, offsetof(struct fabric, streaming_weight),
+     JSON_OPTIONAL | JSON_SOURCED, 0.01, 100, NULL},
     {"matrix_hold_ratio", JSON_FIELD_REAL, offsetof(struct fabric, matrix_hold_ratio),
      JSON_OPTIONAL | JSON_SOURCED, 0, 10, NULL},
     {"overlap_relative_sigma", JSON_FIELD_REAL, offsetof(struct fabric, overlap_relative_sigma),

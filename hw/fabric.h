@@ -101,6 +101,9 @@ struct fabric {
      * a kernel that fills the device, use k c and have a weight of 1 / (k (1 - c)). */
     double channel_fraction;
     double collective_weight; /* its part of what is short, beside 1 of a kernel */
+    /* The part of one that is bound by HBM: it has more bytes in flight than channels have, so
+     * that what they read and write comes late. 0: 1, as other kernels. */
+    double streaming_weight;
     /* Where a GPU places all the work of one kernel before the next one's: how long a
      * collective that begins beside a kernel waits for its place, by the kernel's time. */
     double matrix_hold_ratio;

@@ -24,6 +24,7 @@ setup(void)
     cluster->device = check_device_read(arena, "h200");
     cluster->fabric.node_compute_fraction = cluster->fabric.channel_fraction = 0;
     cluster->fabric.collective_weight = 1;
+    cluster->fabric.streaming_weight = 1;
     cluster->fabric.matrix_hold_ratio = 0;
     cluster->fabric.streaming_hold_ratio = 0;
     cluster->fabric.protocols[0].link_hop_s = cluster->fabric.protocols[0].fill_s = 0;
@@ -79,6 +80,19 @@ START_TEST(both_slow_down_by_what_they_share)
     struct overlap_times times = times_of(&pair);
     CHECK_NEAR(times.collectives_s, 1e-3 * (h + 0.5), 1e-9);
     CHECK_NEAR(times.kernels_s, 1e-3 * (2 + h + 0.5 - 1), 1e-9);
+}
+END_TEST
+
+/* A kernel of twice the weight has twice the collective's rate: 2 h + 0.5 ms for the collective, in
+ * which two kernels are through, and a third alone. */
+START_TEST(a_streaming_kernel_has_its_weight)
+{
+    struct overlap_pair pair = pair_of(3, 1);
+    double h = hbm_of_the_kernel(&pair);
+    cluster->fabric.streaming_weight = 2;
+    struct overlap_times times = times_of(&pair);
+    CHECK_NEAR(times.collectives_s, 1e-3 * (2 * h + 0.5), 1e-9);
+    CHECK_NEAR(times.kernels_s, 1e-3 * (2 * h + 0.5 + 1), 1e-9);
 }
 END_TEST
 
@@ -165,6 +179,7 @@ overlap_suite(void)
     TCase *tests = tcase_create("overlap");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, both_slow_down_by_what_they_share);
+    tcase_add_test(tests, a_streaming_kernel_has_its_weight);
     tcase_add_test(tests, a_collective_waits_for_its_place_beside_a_kernel);
     tcase_add_test(tests, two_rounds_of_tiles_become_three_beside_a_collective);
     tcase_add_test(tests, channels_hold_their_units_however_slow_they_are);

@@ -12,6 +12,13 @@ kernel_hold_s(const struct cluster *cluster, const struct kernel_cost *cost)
                                            : cluster->fabric.matrix_hold_ratio);
 }
 
+static double
+kernel_weight(const struct cluster *cluster, const struct kernel_cost *cost)
+{
+    bool is_streaming = cost->bound == BOUND_HBM && cluster->fabric.streaming_weight > 0;
+    return is_streaming ? cluster->fabric.streaming_weight : 1;
+}
+
 /* How much longer a kernel takes that has to leave channels a part c of the units: r rounds of
  * tiles become ceil(r / (1 - c)), so that products of two rounds take three. Other kernels lose c
  * alone. */
@@ -30,7 +37,7 @@ ratio_beside_channels(const struct cluster *cluster, const struct kernel_cost *c
 
 /* What a kernel uses of the compute that it shares with collectives: rates are linear in usages,
  * so that usage u by which it gets 1 / ratio of its rate beside a collective that uses s and whose
- * share has a weight of w beside its own of 1: u / ratio + s min(1, w / ratio) = 1. At most all. */
+ * share has w times the weight of its own: u / ratio + s min(1, w / ratio) = 1. At most all. */
 static double
 kernel_compute_share(const struct cluster *cluster, const struct kernel_cost *cost)
 {
@@ -40,7 +47,8 @@ kernel_compute_share(const struct cluster *cluster, const struct kernel_cost *co
     double used =
         cluster->nodes > 1 ? fabric->network_compute_fraction : fabric->node_compute_fraction;
     double ratio = ratio_beside_channels(cluster, cost);
-    return fmin(1, ratio - used * fmin(ratio, fabric->collective_weight));
+    double weight = fabric->collective_weight / kernel_weight(cluster, cost);
+    return fmin(1, ratio - used * fmin(ratio, weight));
 }
 
 const struct step_work *
@@ -60,6 +68,7 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
                              .relative_sigma = cost.relative_sigma,
                              .compute_fraction =
                                  kernel_compute_share(pricing->inputs->cluster, &cost),
+                             .weight = kernel_weight(pricing->inputs->cluster, &cost),
                              .hbm_fraction = cost.hbm_fraction,
                              .kernel = arena_copy(pricing->arena, kernel, sizeof *kernel),
                              .kernel_cost = arena_copy(pricing->arena, &cost, sizeof cost)};

@@ -31,6 +31,7 @@ merge_works(const struct pricing *pricing, const struct priced_step *steps, int6
         sum->work_s += part->work_s;
         double weight = sum->work_s > 0 ? part->work_s / sum->work_s : 0;
         sum->hold_s += (part->hold_s - sum->hold_s) * weight;
+        sum->weight += ((part->weight > 0 ? part->weight : 1) - sum->weight) * weight;
         sum->compute_fraction += (part->compute_fraction - sum->compute_fraction) * weight;
         sum->hbm_fraction += (part->hbm_fraction - sum->hbm_fraction) * weight;
         if (part->work_s > longest_s)

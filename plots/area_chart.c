@@ -92,7 +92,9 @@ widest_label_pt(const struct drawing *drawing)
         known(chart->limit) > 0.0 ? label_width_pt(drawing, chart->limit_name) : 0.0;
     for (size_t p = 0; p < chart->panel_count; p++)
         for (size_t i = 0; i < chart->kind_count; i++)
-            widest = fmax(widest, label_width_pt(drawing, chart->panels[p].layers[i].label));
+            widest =
+                fmax(widest, label_column_swatch_pt(drawing->font.size_pt) +
+                                 label_width_pt(drawing, chart->panels[p].layers[i].label));
     return fmin(widest, label_part * page_content_width_pt(&drawing->page));
 }
 
@@ -142,6 +144,12 @@ is_empty(const struct area_chart_panel *panel, size_t layer)
     return true;
 }
 
+static uint32_t
+kind_colour(const struct area_chart_kind *kind)
+{
+    return style_shade(style_colour(kind->slot), kind->shade);
+}
+
 /* Between its lower edge and its upper edge back again. */
 static void
 draw_layer(const struct drawing *drawing, const struct area_chart_panel *panel, size_t layer)
@@ -159,7 +167,7 @@ draw_layer(const struct drawing *drawing, const struct area_chart_panel *panel, 
     for (size_t i = 0; i < high.count; i++)
         points[low.count + i] = high.points[high.count - 1 - i];
     canvas_polygon(canvas, (struct canvas_path){points, low.count + high.count},
-                   style_shade(style_colour(kind->slot), kind->shade), 1.0);
+                   kind_colour(kind), 1.0);
 }
 
 /* Dark enough to be read, of the kind's colour. */
@@ -199,13 +207,16 @@ collect_labels(const struct drawing *drawing, const struct area_chart_panel *pan
             wanted_pt = fmax(wanted_pt, labels[count - 1].wanted_pt);
         labels[count++] = (struct column_label){.wanted_pt = wanted_pt,
                                                 .text = panel->layers[i].label,
-                                                .rgb = letter_colour(&chart->kinds[i])};
+                                                .rgb = letter_colour(&chart->kinds[i]),
+                                                .has_swatch = true,
+                                                .swatch_rgb = kind_colour(&chart->kinds[i])};
     }
     if (known(chart->limit) <= 0.0 || chart->limit_name == NULL)
         return count;
     struct column_label limit = {
-        plane_point(&drawing->plane, drawing->plane.x.low, chart->limit).y_pt,
-        chart->limit_name, STYLE_INK, 0.0};
+        .wanted_pt = plane_point(&drawing->plane, drawing->plane.x.low, chart->limit).y_pt,
+        .text = chart->limit_name,
+        .rgb = STYLE_INK};
     while (place < count && labels[place].wanted_pt < limit.wanted_pt)
         place++;
     memmove(&labels[place + 1], &labels[place], (count - place) * sizeof *labels);

@@ -7,6 +7,7 @@
 #include "plots/style.h"
 
 static const double line = 1.2; /* of the letters' size */
+static const double swatch = 0.7, swatch_gap_pt = 3.0;
 static const double to_middle =
     0.365; /* of it, from the middle of small letters to their foot */
 
@@ -23,17 +24,33 @@ label_column_rest(struct arena *arena, size_t missing)
     return arena_format(arena, "+%zu more", missing);
 }
 
+double
+label_column_swatch_pt(double size_pt)
+{
+    return swatch * size_pt + swatch_gap_pt;
+}
+
 static void
-draw_line(const struct label_column *column, double middle_pt, const char *text, uint32_t rgb,
+draw_line(const struct label_column *column, const struct column_label *label,
           struct canvas *canvas)
 {
     struct canvas_font font = column->font;
-    const struct canvas_box *box = &column->box;
-    font.rgb = rgb;
+    struct canvas_box box = column->box;
+    double side_pt = swatch * font.size_pt;
+    font.rgb = label->rgb;
     font.align = CANVAS_LEFT;
+    if (label->has_swatch) {
+        canvas_fill(
+            canvas,
+            (struct canvas_box){box.x_pt, label->middle_pt - side_pt / 2, side_pt, side_pt},
+            label->swatch_rgb);
+        box.x_pt += label_column_swatch_pt(font.size_pt);
+        box.width_pt -= label_column_swatch_pt(font.size_pt);
+    }
     canvas_text_short(
-        canvas, (struct canvas_point){box->x_pt, middle_pt + to_middle * font.size_pt}, &font,
-        canvas_text_cut_middle(canvas, &font, text, box->width_pt + 0.01), text);
+        canvas, (struct canvas_point){box.x_pt, label->middle_pt + to_middle * font.size_pt},
+        &font, canvas_text_cut_middle(canvas, &font, label->text, box.width_pt + 0.01),
+        label->text);
 }
 
 static void
@@ -63,7 +80,7 @@ draw_some(const struct label_column *column, struct column_label *labels, size_t
     for (size_t i = 0; i < kept; i++) {
         struct column_label *label = &labels[chosen(i, kept, count)];
         label->middle_pt = column->box.y_pt + ((double)i + 0.5) * height_pt;
-        draw_line(column, label->middle_pt, label->text, label->rgb, canvas);
+        draw_line(column, label, canvas);
     }
     if (room > 0)
         draw_count(column, column->box.y_pt + ((double)kept + 0.5) * height_pt, count - kept,
@@ -87,6 +104,6 @@ label_column_draw(const struct label_column *column, struct column_label *labels
     }
     for (size_t i = 0; i < count; i++) {
         labels[i].middle_pt = places[i].centre;
-        draw_line(column, labels[i].middle_pt, labels[i].text, labels[i].rgb, canvas);
+        draw_line(column, &labels[i], canvas);
     }
 }

@@ -187,6 +187,22 @@ draw_legend_point(struct drawing *drawing, double x_pt, bool is_hollow)
 }
 
 static void
+draw_legend_mark(struct drawing *drawing, double x_pt)
+{
+    const struct line_chart *chart = drawing->chart;
+    bool is_drawn = chart->series_count > 0 && chart->series[0].mark_count > 0 &&
+                    chart->series_count == line_panel_count(chart);
+    if (chart->mark_name == NULL || !is_drawn)
+        return;
+    struct canvas_box box =
+        page_draw_legend_name(&drawing->page, x_pt, chart->mark_name, &x_pt);
+    double middle_pt = box.x_pt + box.width_pt / 2;
+    canvas_line(drawing->page.canvas, (struct canvas_point){middle_pt, box.y_pt - 1.0},
+                (struct canvas_point){middle_pt, box.y_pt + box.height_pt + 1.0},
+                2 * STYLE_HAIRLINE_PT, STYLE_GRID);
+}
+
+static void
 draw_legend(struct drawing *drawing)
 {
     const struct line_chart *chart = drawing->chart;
@@ -207,7 +223,8 @@ draw_legend(struct drawing *drawing)
                     style_shade(line_chart_colour(0), LINE_PANEL_BAND_OPAQUE_FRACTION - 1.0));
     }
     x_pt = draw_legend_point(drawing, x_pt, false);
-    draw_legend_point(drawing, x_pt, true);
+    x_pt = draw_legend_point(drawing, x_pt, true);
+    draw_legend_mark(drawing, x_pt);
     drawing->page.y_pt += PAGE_SECTION_GAP_PT;
 }
 

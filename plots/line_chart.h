@@ -92,7 +92,7 @@ struct line_chart {
     size_t series_count;
     bool has_panels; /* one below the other, a curve in each, with a y of its own */
     /* In the legend; NULL: not there. */
-    const char *curve_name, *band_name, *point_name, *hollow_name;
+    const char *curve_name, *band_name, *point_name, *hollow_name, *mark_name;
 };
 
 /* Draws and sets the canvas's size to the page's, higher if panels need it. A linear y begins at 0

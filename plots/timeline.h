@@ -74,7 +74,8 @@ struct timeline_piece {
 
 /* What is stacked under the rows of the whole, over the same time: memory. */
 struct timeline_layer {
-    const char *name; /* drawn inside where it fits */
+    const char
+        *name; /* drawn inside where it fits, else over the stack with a swatch; or NULL */
     enum style_slot slot;
     double shade;
     const double *values; /* one a moment; what is not a positive number counts as 0 */

@@ -10,6 +10,7 @@ static const double gutter_gap_pt = 10.0;
 static const double head_room = 1.28; /* above limit and stack: for the limit's name */
 static const double name_from_pt = 9.0;
 static const double limit_line_pt = 0.9;
+static const double outer_line_pt = 9.5, outer_swatch_pt = 5.5; /* of names over the stack */
 
 double
 timeline_curve_height_pt(const struct timeline_curve *curve)
@@ -164,14 +165,63 @@ draw_layer_name(const struct stack *stack, size_t layer, double at_fraction,
     return true;
 }
 
+/* The highest that the stack, or the limit's line, gets from that part of the width to another:
+ * from there up is paper. */
+static double
+highest_pt(const struct stack *stack, double left_pt, double right_pt)
+{
+    size_t layers = stack->curve->layer_count;
+    double top = 0.0;
+    for (size_t i = (size_t)(left_pt / PANEL_COLUMN_PT);
+         i < stack->column_count && (double)i * PANEL_COLUMN_PT < right_pt; i++)
+        top = fmax(top, stack->tops[(layers - 1) * stack->column_count + i]);
+    return stack->box.y_pt + stack->box.height_pt - stack->scale * top;
+}
+
+/* With a swatch in a line over the stack, under the limit, from x on: the x behind it, or that x
+ * again where it has no room. */
+static double
+draw_outer_name(const struct stack *stack, size_t layer, double x_pt, struct canvas *canvas)
+{
+    const struct timeline_layer *looks = &stack->curve->layers[layer];
+    const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
+    double width_pt = outer_swatch_pt + 3.0 + canvas_text_width_pt(canvas, &font, looks->name);
+    for (int i = 0; i < 2; i++) { /* right of what would cross it */
+        double edge = stack->panel->edges_pt[i] - stack->box.x_pt;
+        if (edge > x_pt - 3.0 && edge < x_pt + width_pt + 3.0)
+            x_pt = edge + 6.0;
+    }
+    double top_pt = stack->box.y_pt + outer_line_pt * 0.15;
+    if (stack->curve->limit > 0.0)
+        top_pt = limit_y_pt(stack) + outer_line_pt * 0.15;
+    double left_pt = stack->box.x_pt + x_pt;
+    if (x_pt + width_pt > stack->box.width_pt - 3.0 ||
+        highest_pt(stack, x_pt, x_pt + width_pt) < top_pt + outer_line_pt ||
+        panel_is_on_edge(stack->panel, left_pt, left_pt + width_pt))
+        return x_pt;
+    double foot_pt = top_pt + 0.8 * outer_line_pt;
+    canvas_fill(canvas,
+                (struct canvas_box){left_pt, foot_pt - outer_swatch_pt, outer_swatch_pt,
+                                    outer_swatch_pt},
+                style_shade(style_colour(looks->slot), looks->shade));
+    canvas_text(canvas, (struct canvas_point){left_pt + outer_swatch_pt + 3.0, foot_pt}, &font,
+                looks->name);
+    return x_pt + width_pt + 10.0;
+}
+
+/* In the layer where it is high enough for its name, else in a line over the stack. */
 static void
 draw_layer_names(const struct stack *stack, struct canvas *canvas)
 {
     static const double places[] = {0.5, 0.35, 0.65, 0.2, 0.8};
-    for (size_t layer = 0; layer < stack->curve->layer_count; layer++)
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            if (draw_layer_name(stack, layer, places[i], canvas))
-                break;
+    double outer_pt = 6.0;
+    for (size_t layer = 0; layer < stack->curve->layer_count; layer++) {
+        bool is_drawn = false;
+        for (size_t i = 0; !is_drawn && i < sizeof places / sizeof *places; i++)
+            is_drawn = draw_layer_name(stack, layer, places[i], canvas);
+        if (!is_drawn && stack->curve->layers[layer].name != NULL)
+            outer_pt = draw_outer_name(stack, layer, outer_pt, canvas);
+    }
 }
 
 /* A line across with its name over its right end. */

@@ -240,6 +240,33 @@ START_TEST(merged_spans_keep_the_area_of_each_colour)
 }
 END_TEST
 
+/* A limit of 100 in 44 pt with head room of 1.28 lies 34.375 pt up; a layer of 50, 17.2 pt high,
+ * has room for its name of 9 pt, one of 2, 0.7 pt high, has not. */
+START_TEST(a_layer_too_thin_for_its_name_gets_a_swatch)
+{
+    static const int64_t at_ps[] = {0, 1000000000};
+    static const double thick[] = {50, 50}, thin[] = {2, 2};
+    const struct timeline_layer layers[] = {{"thick", STYLE_OTHER, 0.0, thick},
+                                            {"thin", STYLE_OPTIMIZER, 0.0, thin}};
+    const struct timeline_curve curve = {.label = "memory",
+                                         .at_ps = at_ps,
+                                         .count = 2,
+                                         .layers = layers,
+                                         .layer_count = 2,
+                                         .limit = 100};
+    const struct timeline_row row = {.label = "compute"};
+    const struct timeline timeline = {
+        .title = "", .end_ps = 1000000000, .rows = &row, .row_count = 1, .curve = &curve};
+    timeline_draw(&timeline, &STYLE_PAGE_WEB, canvas);
+    CHECK_NEAR(canvas_filled_area_pt2(canvas, style_colour(STYLE_OPTIMIZER)), 5.5 * 5.5, 1e-9);
+    CHECK_NEAR(canvas_filled_area_pt2(canvas, style_colour(STYLE_OTHER)), 0.0, 1e-9);
+    struct text dump = text_new(arena);
+    canvas_dump(canvas, &dump);
+    ck_assert_ptr_nonnull(strstr(dump.bytes, "'thick'"));
+    ck_assert_ptr_nonnull(strstr(dump.bytes, "'thin'"));
+}
+END_TEST
+
 /* From the first point, at the bottom, to the highest one. */
 static double
 polygon_height_pt(const char *dump, const char *rgb)
@@ -383,6 +410,7 @@ timeline_suite(void)
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 100);
     tcase_add_test(tests, merged_spans_keep_the_area_of_each_colour);
     tcase_add_test(tests, a_curve_is_to_the_scale_of_its_limit);
+    tcase_add_test(tests, a_layer_too_thin_for_its_name_gets_a_swatch);
     tcase_add_test(tests, thousands_of_spans_make_a_small_file);
     tcase_add_test(tests, the_same_timeline_is_the_same_bytes_in_any_order_of_spans);
     tcase_add_test(tests, nothing_at_all_is_still_a_picture);

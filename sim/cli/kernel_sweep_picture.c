@@ -57,7 +57,7 @@ begins_wave(const struct kernel_sweep *sweep, size_t curve, size_t i)
            rate_at(sweep, curve, i) < rate_at(sweep, curve, i - 1);
 }
 
-/* Half way between the two values. */
+/* Half way between the two values. A larger tile may take fewer waves than the one before. */
 static void
 add_wave_marks(const struct kernel_sweep *sweep, size_t curve, struct line_chart_series *series,
                struct arena *arena)
@@ -190,5 +190,6 @@ kernel_sweep_picture(const struct kernel_sweep *sweep, struct arena *arena)
     chart->band_name = "one standard deviation";
     chart->point_name = "measured, held out of the fit";
     chart->hollow_name = "measured, seen by the fit";
+    chart->mark_name = "from here a wave of tiles more";
     return chart;
 }

@@ -21,7 +21,8 @@ int picture_check(const struct command *command, const struct options *options);
 /* What --size names; the web's without. */
 const struct style_page *picture_page(const struct options *options);
 
-/* Whether --data asks for what a picture shows: of a million points it takes longer than drawing. */
+/* Whether --data asks for what a picture shows: of a million points that takes longer than the
+ * drawing. */
 bool picture_wants_data(const struct options *options);
 
 /* Writes the drawing to -o and the data, if they are wanted, beside it; frees the canvas. */

@@ -25,7 +25,7 @@ TESTS     := $(filter %_test.c,$(SOURCES))
 BENCHES   := $(filter %_bench.c,$(SOURCES))
 FUZZES    := $(filter %_fuzz.c,$(SOURCES))
 MEASURE   := validate/measure_main.c validate/measure_lines.c validate/measure_launch.c \
-             validate/measure_step.c
+             validate/measure_round_lines.c validate/measure_step.c
 MAINS     := sim/cli/main.c sim/cli/main_mpi.c $(MEASURE)
 # The processes of build/measure-mpi; those of all else are one (validate/process_group.h).
 PROCESSES := validate/process_group_mpi.c

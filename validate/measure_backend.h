@@ -13,6 +13,7 @@
 
 struct measure_result {
     struct measure_times times;
+    int64_t disturbed; /* runs that are not in these times, as others had the core */
     int64_t operand_sets;
     double error_fraction; /* norm(result - reference) / norm(reference), reference in fp64 */
     const char *library;   /* whose code it was, when not the back end's; else NULL */

@@ -244,8 +244,8 @@ checked_error(const struct cpu_kernel *cpu, int threads, uint64_t seed, struct a
     return cpu_error_fraction(&error);
 }
 
-static double
-sweep_bytes(const struct measure_cpu_options *options)
+double
+measure_cpu_sweep_bytes(const struct measure_cpu_options *options)
 {
     return options->cache_bytes * CACHE_RATIO;
 }
@@ -255,25 +255,37 @@ static void
 add_sweep(struct operand_sets *sets, const struct measure_cpu_options *options,
           struct arena *arena)
 {
-    double reals = sweep_bytes(options) / sizeof(float);
-    if ((double)sets->count * cpu_kernel_bytes(sets->cpu) >= sweep_bytes(options))
+    double reals = measure_cpu_sweep_bytes(options) / sizeof(float);
+    if ((double)sets->count * cpu_kernel_bytes(sets->cpu) >= measure_cpu_sweep_bytes(options))
         return;
     sets->sweep = options->sweep ? options->sweep : aligned_reals(arena, reals);
     sets->sweep_reals = (int64_t)reals;
 }
 
-/* Writes over other memory of the cache's size before each round, so that nothing older stays
- * cached. */
+/* Nothing older stays cached. */
+static void
+sweep(volatile float *reals, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LINE_REALS)
+        reals[i] = 1;
+}
+
+void
+measure_cpu_sweep(void *context)
+{
+    const struct measure_cpu_options *options = context;
+    sweep(options->sweep, (int64_t)(measure_cpu_sweep_bytes(options) / sizeof(float)));
+}
+
+/* Other memory of the cache's size, before each time that all sets go round. */
 static void
 prepare_turn(void *context, int64_t turn)
 {
     struct operand_sets *sets = context;
-    volatile float *reals = sets->sweep;
     if (sets->sweep == NULL || (sets->is_swept && turn % sets->count != 0))
         return;
     sets->is_swept = true;
-    for (int64_t i = 0; i < sets->sweep_reals; i += LINE_REALS)
-        reals[i] = 1;
+    sweep(sets->sweep, sets->sweep_reals);
 }
 
 static bool
@@ -287,6 +299,31 @@ check_memory(double needed_bytes, const struct measure_cpu_options *options,
                      units_format_bytes(options->memory_bytes).text);
 }
 
+static int
+threads_of(const struct measure_cpu_options *options)
+{
+    return options->threads > 1 ? options->threads : 1;
+}
+
+/* With room for so many sets, and once run and compared in the scratch. */
+static bool
+find_right(struct cpu_kernel *cpu, double sets, const struct measure_cpu_options *options,
+           struct measure_result *result, struct arena *scratch, struct error_list *errors)
+{
+    const double checked_sets = 2;
+    double other_bytes = cpu_kernel_room_bytes(cpu) + measure_cpu_sweep_bytes(options);
+    if (!check_memory((sets + checked_sets) * cpu_kernel_bytes(cpu) + other_bytes, options,
+                      errors))
+        return false;
+    openblas_set_num_threads(threads_of(options));
+    *result = (struct measure_result){0};
+    result->error_fraction = checked_error(cpu, threads_of(options), options->seed, scratch);
+    if (!(result->error_fraction <= ERROR_FRACTION_MAX))
+        return error_add(errors, ERROR_INPUT, "", "wrong by %g of the reference, not timed",
+                         result->error_fraction);
+    return true;
+}
+
 bool
 measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,
             struct measure_result *result, struct arena *arena, struct error_list *errors)
@@ -294,25 +331,40 @@ measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *optio
     struct cpu_kernel cpu;
     if (!cpu_kernel_find(&cpu, kernel, errors))
         return false;
-    double set_bytes = cpu_kernel_bytes(&cpu), sets = set_count(set_bytes, options);
-    double other_bytes = cpu_kernel_room_bytes(&cpu) + sweep_bytes(options);
-    int threads = options->threads > 1 ? options->threads : 1;
-    if (!check_memory((sets + 2) * set_bytes + other_bytes, options, errors))
+    double sets = set_count(cpu_kernel_bytes(&cpu), options);
+    if (!find_right(&cpu, sets, options, result, arena, errors))
         return false;
-    openblas_set_num_threads(threads);
-    *result = (struct measure_result){0};
-    result->error_fraction = checked_error(&cpu, threads, options->seed, arena);
-    if (!(result->error_fraction <= ERROR_FRACTION_MAX))
-        return error_add(errors, ERROR_INPUT, "", "wrong by %g of the reference, not timed",
-                         result->error_fraction);
     struct operand_sets rotating = new_sets(&cpu, (int64_t)sets, options->seed + 1, arena);
     result->operand_sets = rotating.count;
     add_sweep(&rotating, options, arena);
-    rotating.threads = threads;
+    rotating.threads = threads_of(options);
     /* Of one thread the time on its core, whoever else uses that. */
-    struct measure_clock clock = threads > 1 ? measure_system_clock() : measure_core_clock();
+    struct measure_clock clock =
+        rotating.threads > 1 ? measure_system_clock() : measure_core_clock();
     struct measure_work work = {.run = run_turn, .prepare = prepare_turn, .context = &rotating};
     result->times = measure_times_take(&work, &options->effort, &clock, arena);
+    return true;
+}
+
+bool
+measure_cpu_piece(const struct kernel *kernel, const struct measure_cpu_options *options,
+                  struct measure_piece *piece, struct measure_result *result,
+                  struct arena *arena, struct error_list *errors)
+{
+    struct cpu_kernel found;
+    struct arena *scratch = arena_new_beside(arena);
+    bool is_right = cpu_kernel_find(&found, kernel, errors) &&
+                    find_right(&found, 1, options, result, scratch, errors);
+    arena_free(scratch);
+    if (!is_right)
+        return false;
+    const struct cpu_kernel *cpu = arena_copy(arena, &found, sizeof found);
+    struct operand_sets one = new_sets(cpu, 1, options->seed + 1, arena);
+    one.threads = threads_of(options);
+    result->operand_sets = one.count;
+    *piece = (struct measure_piece){
+        .work = {.run = run_turn, .context = arena_copy(arena, &one, sizeof one)},
+        .operand_bytes = cpu_kernel_bytes(cpu)};
     return true;
 }
 
@@ -327,9 +379,9 @@ run_kernel(void *context, const struct kernel *kernel, struct measure_result *re
 struct measure_backend
 measure_cpu_backend(struct measure_cpu_options *options, struct arena *arena)
 {
-    options->sweep = aligned_reals(arena, sweep_bytes(options) / sizeof(float));
+    options->sweep = aligned_reals(arena, measure_cpu_sweep_bytes(options) / sizeof(float));
     return (struct measure_backend){
-        .device = measure_cpu_device(options->threads > 1 ? options->threads : 1, arena),
+        .device = measure_cpu_device(threads_of(options), arena),
         .library = measure_cpu_library(arena),
         .clock_hz = clock_hz(arena),
         .context = options,

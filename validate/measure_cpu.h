@@ -9,6 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
 #include "validate/measure_backend.h"
+#include "validate/measure_rounds.h"
 #include "validate/measure_times.h"
 
 struct measure_cpu_options {
@@ -33,6 +34,16 @@ const char *measure_cpu_device(int threads, struct arena *arena);
  * caller needs: a fresh arena a kernel bounds the memory. */
 bool measure_cpu(const struct kernel *kernel, const struct measure_cpu_options *options,
                  struct measure_result *result, struct arena *arena, struct error_list *errors);
+
+/* The kernel, found right, as a piece of work on one set of operands in the arena. The same
+ * faults. */
+bool measure_cpu_piece(const struct kernel *kernel, const struct measure_cpu_options *options,
+                       struct measure_piece *piece, struct measure_result *result,
+                       struct arena *arena, struct error_list *errors);
+
+/* Writes over memory larger than the last cache; the context is a struct measure_cpu_options *. */
+void measure_cpu_sweep(void *context);
+double measure_cpu_sweep_bytes(const struct measure_cpu_options *options);
 
 /* The same as a back end; the options outlive it. */
 struct measure_backend measure_cpu_backend(struct measure_cpu_options *options,

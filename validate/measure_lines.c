@@ -85,6 +85,8 @@ write_answer(const struct program *program, const struct json *question,
     json_write_real_at(&writer, "measured_min_s", result->times.min_s);
     json_write_real_at(&writer, "measured_max_s", result->times.max_s);
     json_write_integer_at(&writer, "measured_repeats", result->times.repeats);
+    if (result->disturbed > 0)
+        json_write_integer_at(&writer, "measured_disturbed", result->disturbed);
     json_write_real_at(&writer, "measured_error_fraction", result->error_fraction);
     if (program->backend.is_enqueued)
         json_write_bool_at(&writer, "measured_enqueued", true);
@@ -106,6 +108,17 @@ print_answer(const struct text *out)
         return;
     fprintf(stderr, "measure: standard output: %s\n", strerror(errno));
     exit(EXIT_IO);
+}
+
+void
+measure_answer(const struct program *program, const struct json *question,
+               const struct measure_result *result, struct arena *arena)
+{
+    struct text out = text_new(arena);
+    write_answer(program, question, result, &out);
+    print_answer(&out);
+    fprintf(stderr, "%s:%d: %s, %lld repeats\n", program->path, program->line,
+            units_format_s(result->times.median_s).text, (long long)result->times.repeats);
 }
 
 static int
@@ -183,11 +196,7 @@ measure_question(struct program *program, const struct json *question, struct ar
     }
     if (!is_speaker(program))
         return;
-    struct text out = text_new(arena);
-    write_answer(program, question, &result, &out);
-    print_answer(&out);
-    fprintf(stderr, "%s:%d: %s, %lld repeats\n", program->path, program->line,
-            units_format_s(result.times.median_s).text, (long long)result.times.repeats);
+    measure_answer(program, question, &result, arena);
 }
 
 static void
@@ -233,8 +242,14 @@ share_line(const struct program *program, char *line, ssize_t *length, struct ar
     return text;
 }
 
-static ssize_t
-read_line(struct program *program, FILE *file, char **line, size_t *capacity)
+bool
+measure_is_interrupted(void)
+{
+    return is_interrupted != 0;
+}
+
+ssize_t
+measure_read_line(struct program *program, FILE *file, char **line, size_t *capacity)
 {
     ssize_t length = -1;
     if (!is_speaker(program))
@@ -256,7 +271,7 @@ measure_each(struct program *program, FILE *file)
     ssize_t length = 0;
     while (length >= 0) {
         struct arena *arena = arena_new(&measure_policy);
-        length = read_line(program, file, &line, &capacity);
+        length = measure_read_line(program, file, &line, &capacity);
         const char *text = share_line(program, line, &length, arena);
         (void)alarm(program->world->size > 1 ? (unsigned)program->timeout_s : 0);
         if (text != NULL)
@@ -294,7 +309,10 @@ measure_lines(struct program *program)
     if (gethostname(program->host, sizeof program->host - 1) != 0)
         program->host[0] = '\0';
     catch_signals(program);
-    measure_each(program, file);
+    if (program->rounds >= 1)
+        measure_in_rounds(program, file);
+    else
+        measure_each(program, file);
     if (file == NULL)
         return EXIT_DONE;
     status = end_of(program, file);

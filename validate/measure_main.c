@@ -41,6 +41,10 @@ static const char help[] =
     "  --timeout S       most seconds for one line between processes (60)\n"
     "  --seconds S       time for the repeats of one kernel (0.5)\n"
     "  --repeats N       of one kernel on a CPU, at most (200): each on other operands\n"
+    "  --rounds N        kernels of the list take turns on a CPU, N times at most: what "
+    "disturbs\n"
+    "                    the machine for a second meets a run of each, not every run of one;\n"
+    "                    the answers come at the end, or upon Ctrl-C\n"
     "  --cache-bytes N   size of the last cache (what the system or the GPU says)\n"
     "  --memory-bytes N  most memory for operands (half of the machine's, all of the GPU's)\n"
     "  --seed N          of the random operands (1)\n"
@@ -84,6 +88,8 @@ option_number(struct program *program, double *seed, const char *name)
         return &program->operand_sets;
     if (strcmp(name, "--repeats") == 0)
         return &program->repeats;
+    if (strcmp(name, "--rounds") == 0)
+        return &program->rounds;
     if (strcmp(name, "--ranks") == 0)
         return &program->ranks;
     if (strcmp(name, "--threads") == 0)
@@ -144,6 +150,16 @@ take_repeats(struct measure_effort *effort, int64_t most)
         effort->repeats_min = most;
 }
 
+/* The first one brings code and pages, and is not counted. */
+static void
+take_rounds(struct measure_effort *effort, int64_t most)
+{
+    enum { ROUNDS_LEAST = 8 };
+    effort->warmups = 1;
+    effort->repeats_max = most;
+    effort->repeats_min = most < ROUNDS_LEAST ? most : ROUNDS_LEAST;
+}
+
 static int
 parse_words(struct program *program, int count, char **words)
 {
@@ -164,6 +180,11 @@ parse_words(struct program *program, int count, char **words)
     }
     if (program->ranks != 0 && !is_count(program->ranks, 2))
         return usage("wanted a whole number from 2 to 1024 after --ranks", "");
+    if (program->rounds != 0 && !is_count(program->rounds, 1))
+        return usage("wanted a whole number from 1 to 1024 after --rounds", "");
+    if (program->rounds != 0 &&
+        (program->ranks != 0 || strcmp(program->backend_name, "cpu") != 0))
+        return usage("--rounds are of one process on a CPU", "");
     if (program->threads != 0 && !is_count(program->threads, 1))
         return usage("wanted a whole number from 1 to 1024 after --threads", "");
     program->options.threads = (int)program->threads;
@@ -172,6 +193,8 @@ parse_words(struct program *program, int count, char **words)
         program->options.cache_bytes = program->cache_bytes;
     if (program->repeats >= 1)
         take_repeats(&program->options.effort, (int64_t)program->repeats);
+    if (program->rounds >= 1)
+        take_rounds(&program->options.effort, (int64_t)program->rounds);
     if (program->memory_bytes > 0)
         program->options.memory_bytes = program->memory_bytes;
     return program->path != NULL ? EXIT_DONE : usage("no list", "");

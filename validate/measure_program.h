@@ -3,6 +3,8 @@
 #define VALIDATE_MEASURE_PROGRAM_H
 
 #include <signal.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 #include "validate/measure_cpu.h"
 #include "validate/measure_gpu.h"
@@ -22,8 +24,8 @@ enum exit_code {
 
 struct program {
     struct measure_cpu_options options;
-    double cache_bytes, memory_bytes, operand_sets;       /* as asked for, else 0 */
-    double repeats, ranks, threads, timeout_s, from_line; /* the same */
+    double cache_bytes, memory_bytes, operand_sets;               /* as asked for, else 0 */
+    double repeats, rounds, ranks, threads, timeout_s, from_line; /* the same */
     const char *backend_name, *library_path;
     const char *journal_path; /* of measure_launch.h; NULL: nobody reads it */
     const char *resume_path;  /* what was measured before; NULL: nothing */
@@ -46,6 +48,20 @@ void measure_report(struct program *program, const struct error_list *errors, in
 
 /* For measure_launch, if it is waiting: the line at hand and the status so far. */
 void measure_note(const struct program *program, int line);
+
+/* Prints the line with its times, at once; says on standard error that it did. */
+void measure_answer(const struct program *program, const struct json *question,
+                    const struct measure_result *result, struct arena *arena);
+
+/* Ctrl-C was pressed. */
+bool measure_is_interrupted(void);
+
+/* The next line, as getline has it, its number in the program; below 0 when none is left, or nobody
+ * wants one. */
+ssize_t measure_read_line(struct program *program, FILE *file, char **line, size_t *capacity);
+
+/* Every kernel of the list, --rounds as many times, as far as they are not interrupted. */
+void measure_in_rounds(struct program *program, FILE *file);
 
 /* Every line of the list, in order, on all processes of the world. Returns the exit code. */
 int measure_lines(struct program *program);

@@ -60,8 +60,10 @@ core_of(const struct host_question *question, const struct host_topology *topolo
     return read_device(path, &text, arena, errors);
 }
 
-/* With two to warm up, as many as there are sets of operands: one sweep makes all cold. */
-enum { CORE_REPEATS = 14 };
+/* A run in twenty is of a quiet moment on the busiest machine seen. What is not rounds is operands
+ * and their check: 10 s on a core of 2.4 GHz. */
+enum { CORE_ROUNDS = 100 };
+static const double ROUNDS_SHARE = 0.75;
 
 static bool
 measure_core(const struct host_question *question, const struct host_topology *topology,
@@ -71,8 +73,8 @@ measure_core(const struct host_question *question, const struct host_topology *t
     struct text list = text_new(arena), answers = text_new(arena);
     int count = host_list_write(&list);
     struct measure_child child = host_child(question, arena);
-    child.seconds = question->budget_s / count;
-    child.repeats = CORE_REPEATS;
+    child.seconds = question->budget_s * ROUNDS_SHARE / count;
+    child.rounds = CORE_ROUNDS;
     child.cold_bytes = host_device_cold_bytes(topology);
     fprintf(stderr, "stepcast calibrate: %d kernels on one core of %s, about %.0f s\n", count,
             topology->processor, question->budget_s);

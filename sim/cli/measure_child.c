@@ -170,10 +170,10 @@ measure_child_run(const struct measure_child *child, const struct text *list,
     char *words[WORDS_MAX] = {arena_format(arena, "%s", program)};
     const char *cold =
         child->cold_bytes > 0 ? arena_format(arena, "%.0f", child->cold_bytes) : "";
-    const char *repeats = child->repeats > 0 ? arena_format(arena, "%d", child->repeats) : "";
+    const char *rounds = child->rounds > 0 ? arena_format(arena, "%d", child->rounds) : "";
     add_option(words, "--seconds", arena_format(arena, "%g", child->seconds), arena);
     add_option(words, "--cache-bytes", cold, arena);
-    add_option(words, "--repeats", repeats, arena);
+    add_option(words, "--rounds", rounds, arena);
     add_option(words, "--backend", child->backend, arena);
     add_option(words, "--library-path", child->library_path, arena);
     add_option(words, "--ranks",
@@ -181,7 +181,8 @@ measure_child_run(const struct measure_child *child, const struct text *list,
     add_option(words, "--list", child->ranks > 0 ? files.list : "-", arena);
     bool is_right = text_write_file(list, files.list, errors);
     struct progress progress =
-        progress_begin(child->command, "lines", is_right ? lines_of(files.list) : 0, true);
+        progress_begin(child->command, "lines", is_right ? lines_of(files.list) : 0,
+                       child->rounds == 0); /* of rounds all answers come at the end */
     is_right = is_right && run_words(words, &files, &progress, arena, errors) &&
                text_read_file(measured, files.answers, OUTPUT_BYTES_MAX, errors);
     if (is_right)

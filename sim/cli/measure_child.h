@@ -10,7 +10,7 @@ struct measure_child {
     const char *command; /* that asks for it, for the line that says how far it is */
     const char *program; /* its path; "": the measure that lies beside this program */
     double seconds;      /* for the repeats of one kernel */
-    int repeats;         /* of one kernel at most; 0: the program knows */
+    int rounds;          /* in which kernels take turns; 0: one after the other */
     double cold_bytes;   /* through which operands rotate; 0: the program knows */
     int ranks;           /* processes that measure together, by mpirun; 0: one alone */
     const char *backend, *library_path; /* "" as the program has it */

@@ -91,6 +91,7 @@ struct device_gemm {
     /* Whose numbers products in fp8 take that scale the result alone: those of another type of a
      * byte, where fp8's were measured with block scales. fp64, which is 0: fp8's. */
     enum dtype result_scaled_fp8;
+    double result_scaled_sustained_flop_per_s; /* of those; 0: what that type's sustain */
     /* In a step, where other kernels leave power over, products run 1 + this x the others' part of
      * the time faster than alone (models/mixed_load.h); 0: not known. */
     double mixed_load_gain;

@@ -23,6 +23,8 @@ static const struct json_field gemm_fields[] = {
     FIELD_OPTIONAL("crowded_fraction", gemm_reading, crowded_fraction),
     FIELD_OPTIONAL("stray_per_byte", gemm_reading, stray_per_byte),
     FIELD_OPTIONAL("result_scaled_fp8", gemm_reading, result_scaled_fp8),
+    FIELD_NUMBER_IF_ANY("result_scaled_sustained_flop_per_s", gemm_reading,
+                        gemm.result_scaled_sustained_flop_per_s, RATE_MINIMUM, RATE_MAXIMUM),
     FIELD_SECONDS("hbm_ramp_s", gemm_reading, gemm.hbm_ramp_s),
     FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
     FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),

@@ -106,6 +106,8 @@ START_TEST(sections_of_another_kind_are_refused)
     check_refused("attention.0.head_dim_minimum", "0", "head_dim_minimum", "0");
     check_refused("gemm.result_scaled_fp8.value", "\"bf16\"", "$.gemm.result_scaled_fp8.value",
                   "dtype of a byte");
+    check_refused("gemm.result_scaled_sustained_flop_per_s", "1090", "result_scaled_sustained",
+                  "1090");
     check_refused("gemm.result_scaled_fp8", "\"int8\"", "$.gemm.result_scaled_fp8", "object");
     check_refused("element_rates_per_s", "[]", "$.element_rates_per_s", "object");
     check_refused("memory.hbm_raed_bytes_per_s", "1e12", "hbm_raed", "hbm_read");

@@ -69,13 +69,16 @@ gemm_work_cost(const struct device *device, const struct gemm_work *work,
     };
 }
 
-/* The type whose numbers the product takes. */
-static enum dtype
-rate_dtype(const struct device *device, const struct kernel *kernel)
+/* The type whose numbers the product takes, and what power allows it. */
+static void
+set_rates(const struct device_gemm *gemm, const struct kernel *kernel, struct gemm_work *work)
 {
-    bool is_other = kernel->dtype == DTYPE_FP8 && kernel->scales == SCALES_OF_RESULT &&
-                    device->gemm.result_scaled_fp8 != DTYPE_FP64;
-    return is_other ? device->gemm.result_scaled_fp8 : kernel->dtype;
+    work->dtype = kernel->dtype;
+    if (kernel->dtype != DTYPE_FP8 || kernel->scales != SCALES_OF_RESULT)
+        return;
+    if (gemm->result_scaled_fp8 != DTYPE_FP64)
+        work->dtype = gemm->result_scaled_fp8;
+    work->sustained_flop_per_s = gemm->result_scaled_sustained_flop_per_s;
 }
 
 void
@@ -86,9 +89,9 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
                              .m = (double)gemm->m,
                              .n = (double)gemm->n,
                              .k = (double)gemm->k,
-                             .dtype = rate_dtype(device, kernel),
                              .rate_fraction = 1,
                              .hbm_fraction = 1};
+    set_rates(&device->gemm, kernel, &work);
     double bytes = dtype_bytes(kernel->dtype);
     bool is_a_transposed = gemm->layout == GEMM_TN;
     bool is_b_transposed = gemm->layout == GEMM_NT;
@@ -111,11 +114,11 @@ grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
                              .m = INFINITY, /* tiles are not clipped to one expert's rows */
                              .n = (double)grouped->n,
                              .k = (double)grouped->k,
-                             .dtype = rate_dtype(device, kernel),
                              .has_whole_k = true,
                              .switch_s = device->gemm.grouped_switch_s,
                              .rate_fraction = device->gemm.grouped_fraction,
                              .hbm_fraction = device->gemm.grouped_hbm_fraction};
+    set_rates(&device->gemm, kernel, &work);
     gemm_work_cost(device, &work, cost);
     cost->seconds_s += device->gemm.grouped_launch_s;
     cost->relative_sigma = gemm_sigma(&device->gemm, cost->seconds_s);

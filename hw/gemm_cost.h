@@ -12,6 +12,7 @@ struct gemm_work {
     int64_t groups;                   /* products, empty ones included */
     double m, n, k;                   /* m: rows of each, where rows is NULL */
     enum dtype dtype;
+    double sustained_flop_per_s; /* what power allows; 0: the dtype's */
     bool has_whole_k; /* k is never split */
     bool is_triangle; /* a symmetric result: tiles on and under the diagonal only */
     /* From one row in memory to the next; 0 where nothing is known of it. */

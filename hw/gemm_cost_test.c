@@ -51,6 +51,13 @@ START_TEST(scales_of_the_result_may_take_another_types_numbers)
     gemm_cost(&device, &kernel, &result);
     CHECK_NEAR(blocks.seconds_s, 3e-6, 1e-12);
     CHECK_NEAR(result.seconds_s, 1.5e-6, 1e-12);
+    /* 8e6 flop at what power allows them: 4 us, and 1 us to launch. */
+    device.gemm.result_scaled_sustained_flop_per_s = 2e12;
+    gemm_cost(&device, &kernel, &result);
+    CHECK_NEAR(result.seconds_s, 5e-6, 1e-12);
+    kernel.scales = SCALES_AS_MEASURED;
+    gemm_cost(&device, &kernel, &result);
+    CHECK_NEAR(result.seconds_s, blocks.seconds_s, 0);
 }
 END_TEST
 

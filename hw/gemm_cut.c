@@ -197,7 +197,10 @@ setting_of(const struct device *device, const struct gemm_work *work)
     count_bytes(&setting);
     double share = work->rate_fraction;
     setting.boost_s_per_flop = setting.units / (gemm->boost_flop_per_s[work->dtype] * share);
-    setting.power_s = work_flop(&setting) / (gemm->sustained_flop_per_s[work->dtype] * share);
+    double sustained_flop_per_s = work->sustained_flop_per_s > 0
+                                      ? work->sustained_flop_per_s
+                                      : gemm->sustained_flop_per_s[work->dtype];
+    setting.power_s = work_flop(&setting) / (sustained_flop_per_s * share);
     double walk_bytes = work->k * setting.element_bytes;
     double load_s_per_byte = setting.units / memory->l2_bytes_per_s *
                              (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);

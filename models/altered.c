@@ -35,6 +35,7 @@ altered_scale_matrix(struct altered *altered, double ratio)
         altered->device.gemm.boost_flop_per_s[dtype] *= ratio;
         altered->device.gemm.sustained_flop_per_s[dtype] *= ratio;
     }
+    altered->device.gemm.result_scaled_sustained_flop_per_s *= ratio;
 }
 
 void

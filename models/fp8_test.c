@@ -251,6 +251,19 @@ START_TEST(projections_are_in_fp8_and_the_head_is_not)
 }
 END_TEST
 
+/* Casts are as before, products as in bf16. */
+START_TEST(products_of_a_library_without_kernels_for_fp8_take_what_wide_ones_do)
+{
+    const char *const settings[] = {"plan.fp8_recipe=tensorwise",
+                                    "software.fp8.multiplies_wide=true"};
+    const struct run *run = run_with(LLAMA, settings, 2);
+    struct operator_list list = operators_of(&run->inputs.workload, BLOCK_ATTENTION, arena);
+    ck_assert_int_eq(find(&list, "query", true)->kernel.dtype, DTYPE_BF16);
+    ck_assert_int_eq(find(&list, "query.weight_gradient", false)->kernel.dtype, DTYPE_BF16);
+    CHECK_NEAR(moved_bytes(find(&list, "query.quantize_input", true)), 3.0 * 8192 * 4096, 0);
+}
+END_TEST
+
 START_TEST(weight_gradients_stay_in_bf16_where_the_recipe_says_so)
 {
     const char *const settings[] = {"plan.fp8_recipe=rowwise_with_gw_hp"};
@@ -447,6 +460,7 @@ fp8_suite(void)
     tcase_add_test(tcase, without_a_recipe_nothing_is_cast);
     tcase_add_test(tcase, frozen_weights_want_one_copy);
     tcase_add_test(tcase, projections_are_in_fp8_and_the_head_is_not);
+    tcase_add_test(tcase, products_of_a_library_without_kernels_for_fp8_take_what_wide_ones_do);
     tcase_add_test(tcase, weight_gradients_stay_in_bf16_where_the_recipe_says_so);
     tcase_add_test(tcase, experts_take_what_was_sent_in_fp8);
     tcase_add_test(tcase, dispatch_halves_and_combine_does_not);

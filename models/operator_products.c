@@ -18,7 +18,8 @@ product_setting(const struct operator_builder *builder)
 static enum dtype
 product_dtype(const struct operator_builder *builder)
 {
-    bool is_narrow = product_setting(builder).recipe != FP8_NONE;
+    struct fp8_setting setting = product_setting(builder);
+    bool is_narrow = setting.recipe != FP8_NONE && !setting.stack.multiplies_wide;
     return is_narrow ? DTYPE_FP8 : builder->workload->plan->compute_dtype;
 }
 

@@ -42,19 +42,19 @@ static const struct json_field FIELDS[] = {
     {"fragmentation_fraction", JSON_FIELD_REAL,
      offsetof(struct software, fragmentation_fraction), JSON_SOURCED, 0, 1, NULL},
 };
-#define FP8_SWITCH(member)                                                                     \
+#define FP8_SWITCH(member, flags)                                                              \
     {                                                                                          \
-#member, JSON_FIELD_BOOL, offsetof(struct software_fp8, member), 0, 0, 0, NULL         \
+#member, JSON_FIELD_BOOL, offsetof(struct software_fp8, member), flags, 0, 0, NULL     \
     }
 
 static const struct json_field FP8_FIELDS[] = {
-    FP8_SWITCH(fuses_casts),
-    FP8_SWITCH(transposes_operands),
-    FP8_SWITCH(keeps_inputs),
-    FP8_SWITCH(shares_casts),
-    FP8_SWITCH(casts_weights_once),
-    {"keeps_gates", JSON_FIELD_BOOL, offsetof(struct software_fp8, keeps_gates), JSON_OPTIONAL,
-     0, 0, NULL},
+    FP8_SWITCH(fuses_casts, 0),
+    FP8_SWITCH(transposes_operands, 0),
+    FP8_SWITCH(keeps_inputs, 0),
+    FP8_SWITCH(shares_casts, 0),
+    FP8_SWITCH(casts_weights_once, 0),
+    FP8_SWITCH(keeps_gates, JSON_OPTIONAL),
+    FP8_SWITCH(multiplies_wide, JSON_OPTIONAL),
 };
 static const struct json_object_type FP8_TYPE = {"what a software stack does for fp8",
                                                  FP8_FIELDS,

@@ -21,6 +21,8 @@ struct software_fp8 {
     bool keeps_gates; /* what SwiGLU reads is kept in fp8 until backward, by a cast of its
                                  own each way (Megatron-Core, activation_func_fp8_input_store) */
     bool casts_weights_once; /* a step, and keeps them; else in every pass */
+    bool multiplies_wide;    /* products take what those of the compute dtype take: the library
+                                has no kernels tuned for fp8 yet */
 };
 
 struct software {

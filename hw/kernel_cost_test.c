@@ -95,16 +95,17 @@ START_TEST(a_deeper_product_is_never_quicker)
 }
 END_TEST
 
-/* Primus' node-smoke test: 8192^3 in bf16 reaches 724 (short) to 765 TFLOP/s (long); stas00's
- * MAMF finder: 10240 x 15360 x 8192 reaches 668; aiter's tuner: 4096^3 reaches 564. */
+/* 8192^3 in bf16, a hundred in a row, reaches 656 and 630 TFLOP/s (Primus-Turbo's list; Primus'
+ * node-smoke test 724 and 765); stas00's MAMF finder, at its best 10240 x 15360 x 8192, 668;
+ * aiter's tuner, 4096^3, 564. */
 START_TEST(mi300x_products_come_near_the_published_rates)
 {
     struct arena *arena = check_arena_new();
     const struct device *device = check_device_read(arena, "mi300x");
     struct kernel cube = gemm(8192, 8192, 8192), wide = gemm(10240, 15360, 8192);
     struct kernel small = gemm(4096, 4096, 4096);
-    CHECK_NEAR(kernel_flop(&cube) / price(device, &cube).seconds_s, 745e12, 0.13);
-    CHECK_NEAR(kernel_flop(&wide) / price(device, &wide).seconds_s, 668e12, 0.05);
+    CHECK_NEAR(kernel_flop(&cube) / price(device, &cube).seconds_s, 643e12, 0.05);
+    CHECK_NEAR(kernel_flop(&wide) / price(device, &wide).seconds_s, 668e12, 0.09);
     CHECK_NEAR(kernel_flop(&small) / price(device, &small).seconds_s, 564e12, 0.07);
     arena_free(arena);
 }

@@ -372,6 +372,23 @@ append_embedding_reduction(struct program_builder *builder)
                      builder->last_compute);
 }
 
+/* With sequence parallelism a weight that every tensor rank has whole has seen its part of the
+ * tokens, or of the heads: gradients are added up once the data ranks have theirs (Megatron-LM,
+ * distributed/finalize_model_grads.py), of ZeRO-2 and 3 each shard's. */
+static void
+append_shared_reduction(struct program_builder *builder)
+{
+    const struct plan *plan = builder->shard.workload.plan;
+    double elements = (double)builder->tensors[builder->kind->stage].shared_elements;
+    if (!plan->is_sequence_parallel)
+        return;
+    if (plan->zero_stage >= 2)
+        elements /= (double)placement_group_ranks(&builder->shard.placement, PEERS_SHARD);
+    int32_t item = append_reduce(builder, COLLECTIVE_ALL_REDUCE, PEERS_TENSOR, elements);
+    if (item != STEP_NONE)
+        program_wait(builder, item, builder->last_compute);
+}
+
 static void
 append_exposed_reductions(struct program_builder *builder)
 {
@@ -427,6 +444,7 @@ program_append_optimizer(struct program_builder *builder)
                                        .pass = STEP_NONE};
     if (!plan->overlaps_gradient_reduction && plan->zero_stage < 2)
         append_exposed_reductions(builder);
+    append_shared_reduction(builder);
     append_embedding_reduction(builder);
     int32_t reduced = last_on(builder, LANE_DATA);
     if (!builder->shard.workload.software->fuses_master_copies)

@@ -349,6 +349,43 @@ START_TEST(hybrid_sharding_adds_up_shards_between_replicas)
 }
 END_TEST
 
+/* Gradients that tensor ranks of the first stage add up, in bytes. */
+static double
+added_up_with(const char *const *settings, size_t count)
+{
+    struct error_list errors = {0};
+    struct run_request request = {.file = "configs/runs/mixtral-8x7b-tp2-pp4-ep4.json",
+                                  .settings = settings,
+                                  .setting_count = count};
+    const struct run *run = run_read(&request, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    const struct program *program = program_of(&run->inputs, arena, &errors);
+    double bytes = 0;
+    for (int64_t i = 0; i < program->kinds[0].count; i++) {
+        const struct step_item *item = &program->kinds[0].items[i];
+        const struct step_work *work = program_work(program, item, 0);
+        if (item->is_joint && item->peers == PEERS_TENSOR &&
+            work->spent_on == CLASS_GRADIENT_REDUCTION)
+            bytes += work->collective->bytes;
+    }
+    return bytes;
+}
+
+/* Of 8 layers two norms of 4,096 and a router of 8 x 4,096, in fp32; of 16 data ranks' shards a
+ * sixteenth. Ranks that see all tokens have the same gradients. */
+START_TEST(tensor_ranks_add_up_what_each_has_whole)
+{
+    const double bytes = 4.0 * 8 * (2 * 4096 + 8 * 4096);
+    const char *const sharded[] = {"plan.zero_stage=2"};
+    const char *const whole[] = {"plan.is_sequence_parallel=false", "plan.expert_tensor=2"};
+    const char *const alone[] = {"plan.tensor=1"};
+    CHECK_NEAR(added_up_with(NULL, 0), bytes, 0);
+    CHECK_NEAR(added_up_with(sharded, 1), bytes / 16, 0);
+    CHECK_NEAR(added_up_with(whole, 2), 0, 0);
+    CHECK_NEAR(added_up_with(alone, 1), 0, 0);
+}
+END_TEST
+
 /* Blocks instead of kernels: fewer items, the same work. */
 START_TEST(merged_kernels_are_the_same_work)
 {
@@ -399,6 +436,7 @@ program_suite(void)
     tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);
     tcase_add_test(tests, zero_stages_move_what_is_published);
     tcase_add_test(tests, hybrid_sharding_adds_up_shards_between_replicas);
+    tcase_add_test(tests, tensor_ranks_add_up_what_each_has_whole);
     tcase_add_test(tests, merged_kernels_are_the_same_work);
     suite_add_tcase(suite, tests);
     return suite;

@@ -74,12 +74,12 @@ START_TEST(a_product_comes_from_its_own_data_type)
     struct kernel kernel = {
         .kind = KERNEL_GEMM, .dtype = DTYPE_BF16, .gemm = {8192, 8192, 8192, 1, GEMM_NN}};
     trace_kernel(run, &kernel);
-    const struct provenance_number *rate = find("gemm.boost_flop_per_s.bf16");
+    const struct provenance_number *rate = find("gemm.sustained_flop_per_s.bf16");
     ck_assert_ptr_nonnull(rate);
     ck_assert_ptr_eq(rate, &found.numbers[0]);
     ck_assert(rate->elasticity < -0.5 && rate->elasticity > -1);
     ck_assert_ptr_nonnull(strstr(rate->where, "configs/devices/mi300x.json:"));
-    ck_assert_ptr_null(find("gemm.boost_flop_per_s.fp8"));
+    ck_assert_ptr_null(find("gemm.sustained_flop_per_s.fp8"));
     ck_assert_ptr_null(find("hbm_bytes"));
 }
 END_TEST

@@ -82,6 +82,8 @@ double shard_stream_bytes(const struct shard *shard);
 struct shard_tensors {
     struct tensor_list dense, experts;
     struct tensor_list frozen_dense, frozen_experts;
+    int64_t shared_elements; /* of dense: of weights that each tensor rank has whole, such as
+                                norms and the router; meaningless where one rank has all */
 };
 
 /* Of every stage: its chunks, the embedding in front of the first layer, the head behind the last.

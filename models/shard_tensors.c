@@ -58,6 +58,21 @@ holds(const struct holding *holding, const struct tensor *tensor)
     return holding->has_head;
 }
 
+/* Elements of what the stage holds of weights that are no smaller than in the whole model. */
+static int64_t
+shared_elements(const struct holding *holding, const struct tensor_list *dense,
+                const struct tensor_list *whole)
+{
+    int64_t elements = 0;
+    for (int64_t i = 0; i < dense->count; i++) {
+        int64_t own = tensor_elements(&dense->items[i]);
+        if (dense->items[i].part != PART_EXPERT && holds(holding, &dense->items[i]) &&
+            own == tensor_elements(&whole->items[i]))
+            elements += own;
+    }
+    return elements;
+}
+
 /* The stage's part of both lists, which hold the same tensors in the same order. */
 static struct shard_tensors
 take_held(const struct holding *holding, const struct tensor_list *dense,
@@ -154,6 +169,7 @@ freeze(const struct holding *holding, const struct adapter_lists *lists, struct 
     tensors->frozen_experts = tensors->experts;
     tensors->dense = (struct tensor_list){items, count};
     tensors->experts = (struct tensor_list){NULL, 0};
+    tensors->shared_elements = 0;
 }
 
 const struct shard_tensors *
@@ -164,12 +180,14 @@ shard_tensors(const struct shard *shard, struct arena *arena)
     int64_t stages = shard->placement.pipeline;
     struct tensor_list dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
     struct tensor_list routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
+    struct tensor_list whole = tensors_of(shard->workload.arch, arena);
     struct shard_tensors *all = arena_alloc(arena, (size_t)stages, sizeof *all);
     if (has_adapters)
         lists = adapter_lists_of(shard, arena);
     for (int64_t stage = 0; stage < stages; stage++) {
         struct holding holding = holding_of(shard, stage, arena);
         all[stage] = take_held(&holding, &dense, &routed, arena);
+        all[stage].shared_elements = shared_elements(&holding, &dense, &whole);
         if (has_adapters)
             freeze(&holding, &lists, arena, &all[stage]);
     }

@@ -98,6 +98,25 @@ START_TEST(ranks_together_compute_what_one_would)
         zaya, (const char *[]){"plan.tensor=2", "plan.expert=4", "plan.expert_tensor=1"}, 3, 2);
     expect_flop(
         zaya, (const char *[]){"plan.tensor=2", "plan.expert=4", "plan.expert_tensor=2"}, 3, 2);
+    expect_flop(zaya, (const char *[]){"plan.expert=4", "plan.expert_tensor=2"}, 2, 1);
+}
+END_TEST
+
+/* Parallel folding (arXiv 2504.14960): experts may be cut over ranks whose attention is whole. Two
+ * such ranks lay their 4,096 tokens for 8 experts each together, and add up their halves of the
+ * results. */
+START_TEST(experts_are_cut_over_ranks_with_tokens_of_their_own)
+{
+    const char *settings[] = {"plan.expert=4", "plan.expert_tensor=2"};
+    struct shard shard = shard_of("configs/models/qwen3-30b-a3b.json", settings, 2);
+    struct shard_block block = shard_block(&shard, BLOCK_FEED_FORWARD, 0, arena);
+    const struct shard_list *list = &block.forward;
+    struct tally gathers = tally_of(list, COLLECTIVE_ALL_GATHER, PEERS_EXPERT_TENSOR);
+    struct tally scatters = tally_of(list, COLLECTIVE_REDUCE_SCATTER, PEERS_EXPERT_TENSOR);
+    ck_assert_int_eq(gathers.exchanges, 1);
+    ck_assert_int_eq(scatters.exchanges, 1);
+    CHECK_NEAR(gathers.bytes, 2 * 4096.0 * 8 * 2048 * 2, 1e-12);
+    CHECK_NEAR(scatters.bytes, gathers.bytes, 1e-12);
 }
 END_TEST
 
@@ -245,6 +264,24 @@ START_TEST(stages_hold_the_model_once)
 }
 END_TEST
 
+/* Mixtral-8x7B on two tensor ranks: of each of 8 layers two norms of 4,096 and a router of
+ * 8 x 4,096, on the last stage the final norm; embedding and head too where they are not cut. */
+START_TEST(what_is_not_cut_is_on_every_tensor_rank)
+{
+    const char *const settings[] = {"plan.pipeline=4", "plan.tensor=2",
+                                    "plan.is_vocabulary_parallel=false"};
+    const int64_t stage_elements = 8 * (2 * 4096 + 8 * 4096), embedding = 32000 * 4096;
+    for (size_t count = 2; count <= 3; count++) {
+        struct shard shard = shard_of("configs/models/mixtral-8x7b.json", settings, count);
+        const struct shard_tensors *stages = shard_tensors(&shard, arena);
+        int64_t end = count == 3 ? embedding : 0;
+        ck_assert_int_eq(stages[0].shared_elements, stage_elements + end);
+        ck_assert_int_eq(stages[1].shared_elements, stage_elements);
+        ck_assert_int_eq(stages[3].shared_elements, stage_elements + 4096 + end);
+    }
+}
+END_TEST
+
 Suite *
 shard_suite(void)
 {
@@ -252,6 +289,7 @@ shard_suite(void)
     TCase *tests = tcase_create("split");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, ranks_together_compute_what_one_would);
+    tcase_add_test(tests, experts_are_cut_over_ranks_with_tokens_of_their_own);
     tcase_add_test(tests, sequence_parallel_blocks_gather_and_scatter);
     tcase_add_test(tests, tensor_parallel_blocks_reduce_once_each_way);
     tcase_add_test(tests, experts_are_reached_by_two_all_to_alls_each_way);
@@ -260,6 +298,7 @@ shard_suite(void)
     tcase_add_test(tests, tensor_ranks_with_the_same_tokens_route_them_twice);
     tcase_add_test(tests, unequal_loads_reach_products_and_all_to_alls);
     tcase_add_test(tests, stages_hold_the_model_once);
+    tcase_add_test(tests, what_is_not_cut_is_on_every_tensor_rank);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -13,8 +13,8 @@ struct gemm_work {
     double m, n, k;                   /* m: rows of each, where rows is NULL */
     enum dtype dtype;
     double sustained_flop_per_s; /* what power allows; 0: the dtype's */
-    bool has_whole_k; /* k is never split */
-    bool is_triangle; /* a symmetric result: tiles on and under the diagonal only */
+    bool has_whole_k;            /* k is never split */
+    bool is_triangle;            /* a symmetric result: tiles on and under the diagonal only */
     /* From one row in memory to the next; 0 where nothing is known of it. */
     double a_pitch_bytes, b_pitch_bytes, c_pitch_bytes;
     double switch_s;      /* of a unit, from one product to the next */

@@ -18,16 +18,14 @@
 #include <assert.h>
 #include <math.h>
 
-/* Two times that share a resource: a^p + b^p = whole^p, between the larger of the two (p infinite)
- * and their sum (p = 1). */
+/* Two times of one resource, a^p + b^p = whole^p. p infinite: the larger; 1: their sum. */
 struct norm {
     double p;
     double least_ratio; /* of the sum, by the inequality of power means: 2^(1/p) / 2 */
     double negligible;  /* so small a part of the larger leaves a double as it is */
 };
 
-/* What is the same for every tile tried; rates as seconds, so that trying one divides little: a
- * million prices a second leave 20 ns a cut. */
+/* The same for every tile tried; rates as seconds: a million prices a second leave 20 ns a cut. */
 struct setting {
     const struct device *device;
     const struct gemm_work *work;
@@ -179,11 +177,11 @@ tiles_of(const struct device_gemm *gemm, const struct gemm_work *work)
     return tiles->count > 0 ? tiles : &gemm->tiles;
 }
 
-/* What a data type has of its own, or what all have. */
+/* What a data type or the work has of its own, or what all have. */
 static double
-of_dtype(const double own[DTYPE_COUNT], enum dtype dtype, double all)
+own_or(double own, double all)
 {
-    return own[dtype] > 0 ? own[dtype] : all;
+    return own > 0 ? own : all;
 }
 
 static struct setting
@@ -197,10 +195,9 @@ setting_of(const struct device *device, const struct gemm_work *work)
     count_bytes(&setting);
     double share = work->rate_fraction;
     setting.boost_s_per_flop = setting.units / (gemm->boost_flop_per_s[work->dtype] * share);
-    double sustained_flop_per_s = work->sustained_flop_per_s > 0
-                                      ? work->sustained_flop_per_s
-                                      : gemm->sustained_flop_per_s[work->dtype];
-    setting.power_s = work_flop(&setting) / (sustained_flop_per_s * share);
+    setting.power_s =
+        work_flop(&setting) / share /
+        own_or(work->sustained_flop_per_s, gemm->sustained_flop_per_s[work->dtype]);
     double walk_bytes = work->k * setting.element_bytes;
     double load_s_per_byte = setting.units / memory->l2_bytes_per_s *
                              (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
@@ -209,16 +206,16 @@ setting_of(const struct device *device, const struct gemm_work *work)
     setting.b_s_per_byte =
         load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->b_pitch_bytes);
     double store_bytes_per_s =
-        of_dtype(gemm->dtype_store_bytes_per_s, work->dtype, gemm->store_bytes_per_s);
+        own_or(gemm->dtype_store_bytes_per_s[work->dtype], gemm->store_bytes_per_s);
     double c_ratio = pitch_ratio(gemm, work->c_pitch_bytes);
     setting.store_s_per_byte = c_ratio / store_bytes_per_s;
     setting.add_s_per_byte =
-        c_ratio / of_dtype(gemm->dtype_add_bytes_per_s, work->dtype, store_bytes_per_s);
+        c_ratio / own_or(gemm->dtype_add_bytes_per_s[work->dtype], store_bytes_per_s);
     setting.step_s = gemm->step_s[work->dtype];
-    setting.tile_s = of_dtype(gemm->dtype_tile_s, work->dtype, gemm->tile_s);
-    setting.split_s = of_dtype(gemm->dtype_split_s, work->dtype, gemm->split_s);
+    setting.tile_s = own_or(gemm->dtype_tile_s[work->dtype], gemm->tile_s);
+    setting.split_s = own_or(gemm->dtype_split_s[work->dtype], gemm->split_s);
     setting.exposed_fraction =
-        of_dtype(gemm->dtype_exposed_fraction, work->dtype, gemm->exposed_fraction);
+        own_or(gemm->dtype_exposed_fraction[work->dtype], gemm->exposed_fraction);
     setting.tiles = tiles_of(gemm, work);
     setting.c_s = setting.c_bytes / memory->hbm_write_bytes_per_s;
     setting.read_s_per_byte = 1 / (memory->hbm_read_bytes_per_s * work->hbm_fraction);

@@ -133,20 +133,27 @@ tolerance_check(const struct tolerance_list *list, const struct error_table *tab
     return is_right;
 }
 
-void
-tolerance_print(const struct tolerance_verdicts *verdicts, struct text *out)
+size_t
+tolerance_print_broken(const struct tolerance_verdicts *verdicts, struct text *out)
 {
     size_t broken_count = 0;
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct tolerance_verdict *verdict = &verdicts->items[i];
+        const struct error_group *group = &verdict->row->group;
         if (verdict->holds)
             continue;
         broken_count++;
         text_format(out, "past its limit: %s %s %s: held-out MAPE %.2f %%, at most %.2f %%\n",
-                    verdict->row->group.kind, verdict->row->group.dtype,
-                    verdict->row->group.size, verdict->row->mape_fraction * 100,
+                    group->kind, group->dtype, group->size, verdict->row->mape_fraction * 100,
                     verdict->tolerance->mape_fraction_max * 100);
     }
+    return broken_count;
+}
+
+void
+tolerance_print(const struct tolerance_verdicts *verdicts, struct text *out)
+{
+    size_t broken_count = tolerance_print_broken(verdicts, out);
     if (verdicts->count > 0)
         text_format(out, "%zu of %zu limits hold\n", verdicts->count - broken_count,
                     verdicts->count);

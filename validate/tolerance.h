@@ -52,7 +52,9 @@ bool tolerance_check(const struct tolerance_list *list, const struct error_table
                      struct tolerance_verdicts *verdicts, struct arena *arena,
                      struct error_list *errors);
 
-/* A line for each limit that does not hold, and one that counts them. */
+/* A line for each limit that does not hold; gives their number. */
+size_t tolerance_print_broken(const struct tolerance_verdicts *verdicts, struct text *out);
+/* The same, and a line that counts those that do. */
 void tolerance_print(const struct tolerance_verdicts *verdicts, struct text *out);
 
 void tolerance_write(const struct tolerance_verdicts *verdicts, struct json_writer *writer);

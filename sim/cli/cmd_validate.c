@@ -132,6 +132,7 @@ print_summaries(const struct validate_outcome *outcomes, size_t count, struct te
         if (outcomes[i].host)
             host_steps_print(&outcomes[i].steps, out);
         error_table_print_summary(&outcomes[i].table, outcomes[i].asked->title, out);
+        (void)tolerance_print_broken(&outcomes[i].verdicts, out);
     }
 }
 

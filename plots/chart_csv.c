@@ -59,8 +59,10 @@ write_series(const struct line_chart *chart, const struct line_chart_series *ser
              struct text *out)
 {
     const char *label = or_else(series->label, "");
-    if (series->y != NULL)
-        label = column_name(out, series->y->name, series->y->unit);
+    if (series->y != NULL) {
+        const char *quantity = column_name(out, series->y->name, series->y->unit);
+        label = *label != '\0' ? arena_format(out->arena, "%s: %s", label, quantity) : quantity;
+    }
     for (size_t i = 0; i < series->vertex_count; i++) {
         const struct line_chart_vertex *vertex = &series->curve[i];
         write_row(out, label, or_else(chart->curve_name, "curve"),

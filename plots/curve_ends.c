@@ -57,18 +57,32 @@ draw_early(const struct label_field *field, struct curve_end *ends, size_t count
         labels[used++].font.rgb = style_shade(ends[i].rgb, CURVE_ENDS_SHADE);
     }
     labels_draw(field, labels, used, canvas);
-    for (size_t i = 0; i < used; i++)
+    for (size_t i = 0; i < used; i++) {
         of[i]->placed = labels[i].placed;
+        if (labels[i].is_led)
+            of[i]->leader = (struct canvas_path){
+                arena_copy(canvas_arena(canvas), labels[i].line, sizeof labels[i].line), 2};
+    }
 }
 
+/* From the index-th end to its name in the column; none where it would cross a name. */
 static void
-draw_leader(const struct label_field *field, const struct curve_end *end, double middle_pt,
-            struct canvas *canvas)
+draw_leader(const struct label_field *field, struct curve_end *ends, size_t count, size_t index,
+            double middle_pt, struct canvas *canvas)
 {
+    struct curve_end *end = &ends[index];
     double right_pt = field->box.x_pt + field->box.width_pt + CURVE_ENDS_GAP_PT / 2;
-    if (isfinite(middle_pt) && is_early(field, end))
-        canvas_line(canvas, end->at, (struct canvas_point){right_pt, middle_pt},
-                    STYLE_HAIRLINE_PT, end->rgb);
+    struct canvas_point *points = arena_alloc(canvas_arena(canvas), 2, sizeof *points);
+    if (!isfinite(middle_pt) || !is_early(field, end))
+        return;
+    points[0] = end->at;
+    points[1] = (struct canvas_point){right_pt, middle_pt};
+    for (size_t i = 0; i < count; i++)
+        if (ends[i].placed.width_pt > 0.0 &&
+            labels_crosses(&ends[i].placed, points[0], points[1]))
+            return;
+    canvas_line(canvas, points[0], points[1], STYLE_HAIRLINE_PT, end->rgb);
+    end->leader = (struct canvas_path){points, 2};
 }
 
 void
@@ -93,5 +107,5 @@ curve_ends_draw(const struct label_field *field, double column_pt, struct curve_
     used = 0;
     for (size_t i = 0; i < count; i++)
         if (ends[i].placed.width_pt <= 0.0)
-            draw_leader(field, &ends[i], labels[used++].middle_pt, canvas);
+            draw_leader(field, ends, count, i, labels[used++].middle_pt, canvas);
 }

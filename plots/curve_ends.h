@@ -11,6 +11,7 @@ struct curve_end {
     uint32_t rgb;
     struct canvas_box
         placed; /* the answer: where in the plane it stands; no width: not in it */
+    struct canvas_path leader; /* the answer: a line to its name; may have no points */
 };
 
 #define CURVE_ENDS_GAP_PT 6.0  /* from the plane to the column */

@@ -61,8 +61,8 @@ clip_range(double from, double step, double low, double high, double range[2])
 }
 
 /* Liang and Barsky, "A new concept and method for line clipping" (1984). */
-static bool
-crosses(const struct canvas_box *box, struct canvas_point a, struct canvas_point b)
+bool
+labels_crosses(const struct canvas_box *box, struct canvas_point a, struct canvas_point b)
 {
     double range[2] = {0.0, 1.0};
     clip_range(a.x_pt, b.x_pt - a.x_pt, box->x_pt, box->x_pt + box->width_pt, range);
@@ -81,7 +81,7 @@ is_within(const struct canvas_box *box, const struct canvas_box *outer)
 static bool
 line_crosses(const struct placed *place, const struct canvas_box *box)
 {
-    return place->is_led && crosses(box, place->from, place->to);
+    return place->is_led && labels_crosses(box, place->from, place->to);
 }
 
 /* Above 0 where c lies on one side of the line from a to b, below 0 on the other. */
@@ -254,10 +254,14 @@ labels_draw(const struct label_field *field, struct label *labels, size_t count,
         struct placed place = {0};
         const char *text = find_text(&placing, &labels[i], &place, canvas);
         labels[i].placed = (struct canvas_box){0};
+        labels[i].is_led = false;
         if (text == NULL)
             continue;
         placing.placed[placing.count++] = place;
         labels[i].placed = place.box;
+        labels[i].is_led = place.is_led;
+        labels[i].line[0] = place.from;
+        labels[i].line[1] = place.to;
         draw_label(&place, &labels[i], text, canvas);
     }
     return placing.count;

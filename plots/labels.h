@@ -9,6 +9,8 @@
 #ifndef PLOTS_LABELS_H
 #define PLOTS_LABELS_H
 
+#include <stdbool.h>
+
 #include "plots/canvas.h"
 
 struct label {
@@ -17,6 +19,8 @@ struct label {
     const char *text;
     struct canvas_font font;  /* its alignment is not looked at */
     struct canvas_box placed; /* the answer: where it stands; no width: nowhere */
+    bool is_led;              /* the answer: there is a line to it, between these */
+    struct canvas_point line[2];
 };
 
 /* A mark. Leaders may run over faint ones. */
@@ -41,6 +45,9 @@ struct label_field {
  * drawn. */
 size_t labels_draw(const struct label_field *field, struct label *labels, size_t count,
                    struct canvas *canvas);
+
+/* Whether the line between two points runs through the box. */
+bool labels_crosses(const struct canvas_box *box, struct canvas_point a, struct canvas_point b);
 
 /* Puts labels of a row in the order of first choices that thins them evenly: both ends, then the
  * middle, the quarters and so on. */

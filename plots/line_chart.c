@@ -62,8 +62,9 @@ find_ranges(struct drawing *drawing, struct range *y)
             range_widen(y, series->points[i].y);
         }
     }
-    if (drawing->chart->limit.name != NULL && panel_y(drawing) == &drawing->chart->y)
-        range_widen(y, drawing->chart->limit.y);
+    for (size_t i = 0; i < drawing->chart->limit_count; i++)
+        if (panel_y(drawing) == &drawing->chart->y)
+            range_widen(y, drawing->chart->limits[i].y);
 }
 
 static struct range
@@ -95,10 +96,13 @@ first_box(const struct drawing *drawing, double page_height_pt, double below_pt)
 static void
 choose_series(struct drawing *drawing, size_t index)
 {
+    const struct line_chart *chart = drawing->chart;
     size_t series_each =
-        line_panel_count(drawing->chart) > 1 ? 1 : drawing->chart->series_count;
+        line_panel_count(chart) > 1 ? chart->series_a_panel : chart->series_count;
     drawing->panel.first = index * series_each;
     drawing->panel.end = drawing->panel.first + series_each;
+    if (drawing->panel.end > chart->series_count)
+        drawing->panel.end = chart->series_count;
 }
 
 /* Of every panel, once: there may be millions of points. */

@@ -76,10 +76,11 @@ struct line_chart_series {
     const struct line_chart_axis *y; /* of its panel; NULL: the chart's */
 };
 
-/* What no value may be above: a line through all panels that have the chart's y. */
+/* What no value may be above, or what hardware offers: a line through all panels that have the
+ * chart's y. */
 struct line_chart_limit {
     double y;
-    const char *name; /* NULL: there is none */
+    const char *name;
 };
 
 struct line_chart {
@@ -87,10 +88,13 @@ struct line_chart {
     const char *subtitle; /* the set-up; may be NULL */
     const char *footer;   /* the source; may be NULL */
     struct line_chart_axis x, y;
-    struct line_chart_limit limit;
+    const struct line_chart_limit *limits;
+    size_t limit_count;
     const struct line_chart_series *series; /* the first is drawn over the others */
     size_t series_count;
-    bool has_panels; /* one below the other, a curve in each, with a y of its own */
+    size_t
+        series_a_panel; /* of panels one below the other, so many of the series in each, with a y
+                              of its own; 0: all in one */
     /* In the legend; NULL: not there. */
     const char *curve_name, *band_name, *point_name, *hollow_name, *mark_name;
 };
@@ -100,7 +104,7 @@ struct line_chart {
 void line_chart_draw(const struct line_chart *chart, const struct style_page *page,
                      struct canvas *canvas);
 
-/* The colour of the index-th of several curves. */
+/* The colour of the index-th of several curves in a panel. */
 uint32_t line_chart_colour(size_t index);
 
 #endif

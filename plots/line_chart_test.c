@@ -145,6 +145,10 @@ random_chart(uint64_t *seed)
             series[i].marks = marks;
             series[i].mark_count = mark_count;
         }
+    struct line_chart_limit *limits = arena_alloc(arena, 2, sizeof *limits);
+    for (size_t i = 0; i < 2; i++)
+        limits[i] =
+            (struct line_chart_limit){scale * (1 + check_random_below(seed, 1500)), "limit"};
     return (struct line_chart){
         .title = "What is found here takes more than one line of a narrow page",
         .subtitle = check_random_below(seed, 2) ? "of that and this" : NULL,
@@ -155,9 +159,9 @@ random_chart(uint64_t *seed)
               (enum line_chart_scale)check_random_below(seed, 2)},
         .series = series,
         .series_count = series_count,
-        .has_panels = check_random_below(seed, 2),
-        .limit = {scale * (1 + check_random_below(seed, 1500)),
-                  check_random_below(seed, 2) ? "limit" : NULL},
+        .series_a_panel = check_random_below(seed, 4),
+        .limits = limits,
+        .limit_count = check_random_below(seed, 3),
         .curve_name = "predicted",
         .band_name = "one standard deviation",
         .point_name = "measured",
@@ -183,6 +187,36 @@ count_of(const char *text, const char *part)
     return count;
 }
 
+/* Three panels of two curves and of the one that is left: the second begins with the first colour
+ * again, the limit is the chart's y alone. */
+START_TEST(curves_of_a_panel_share_it)
+{
+    const struct line_chart_vertex curve[] = {{1, 10, 10, 10}, {2, 20, 20, 20}};
+    const struct line_chart_axis time = {"time", "s", LINE_CHART_LINEAR};
+    const struct line_chart_limit limit = {18, "18 B"};
+    struct line_chart_series series[5];
+    for (size_t i = 0; i < 5; i++)
+        series[i] = (struct line_chart_series){
+            .curve = curve, .vertex_count = 2, .y = i < 2 ? NULL : &time};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "Panels",
+                                         .x = {"n", "", LINE_CHART_BINARY},
+                                         .y = {"size", "B", LINE_CHART_LINEAR},
+                                         .limits = &limit,
+                                         .limit_count = 1,
+                                         .series = series,
+                                         .series_count = 5,
+                                         .series_a_panel = 2},
+                    &STYLE_PAGE_WEB, canvas);
+    canvas_dump(canvas, &dump);
+    ck_assert_int_eq(count_of(dump.bytes, "'18 B'"), 1);
+    ck_assert_int_eq(count_of(dump.bytes, "'size (B)'"), 1);
+    ck_assert_int_eq(count_of(dump.bytes, "'time (s)'"), 2);
+    ck_assert_int_eq(count_of(dump.bytes, " #0072B2 1.40"), 3);
+    ck_assert_int_eq(count_of(dump.bytes, " #D55E00 1.40"), 2);
+}
+END_TEST
+
 /* Curves up to 10 and 1000 of nothing, from 0: the first has ticks to 10, the second to 1 k. Marks
  * belong to one curve and are shown where that is alone. */
 START_TEST(a_panel_has_a_scale_and_marks_of_its_own)
@@ -204,7 +238,7 @@ START_TEST(a_panel_has_a_scale_and_marks_of_its_own)
     ck_assert_int_eq(count_of(one.bytes, "'here'"), 0);
     ck_assert_int_eq(count_of(one.bytes, "'10'"), 0);
     struct canvas *other = canvas_new(arena, "DejaVu Sans");
-    chart.has_panels = true;
+    chart.series_a_panel = 1;
     line_chart_draw(&chart, &STYLE_PAGE_WEB, other);
     canvas_dump(other, &two);
     ck_assert_int_eq(count_of(two.bytes, "'here'"), 1);
@@ -406,11 +440,13 @@ START_TEST(a_limit_is_always_in_sight)
 {
     const struct line_chart_vertex curve[] = {{1, 10, 10, 10}, {2, 20, 20, 20}};
     const struct line_chart_series series = {.curve = curve, .vertex_count = 2};
+    const struct line_chart_limit limit = {192, "192 B"};
     struct text dump = text_new(arena);
     line_chart_draw(&(struct line_chart){.title = "Limit",
                                          .x = {"n", "", LINE_CHART_BINARY},
                                          .y = {NULL, "B", LINE_CHART_LINEAR},
-                                         .limit = {192, "192 B"},
+                                         .limits = &limit,
+                                         .limit_count = 1,
                                          .series = &series,
                                          .series_count = 1},
                     &STYLE_PAGE_WEB, canvas);
@@ -428,6 +464,7 @@ line_chart_suite(void)
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
+    tcase_add_test(tests, curves_of_a_panel_share_it);
     tcase_add_test(tests, a_curve_that_ends_early_is_named_there);
     tcase_add_test(tests, of_too_many_labels_an_even_choice_stays);
     tcase_add_test(tests, a_note_without_room_is_counted);

@@ -1,4 +1,4 @@
-/* From the back to the front: limit and marks, bands, curves, points, notes; labels last, where
+/* From the back to the front: marks and limits, bands, curves, points, notes; labels last, where
  * the rest leaves room. */
 #include "plots/line_panel.h"
 
@@ -25,11 +25,13 @@ static const double crowd_pitch_pt = 2.2; /* a radius: discs of two squares touc
 
 static const struct canvas_font tiny_font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
 
-/* Curves that share a panel differ; of one with a y of its own the colour says nothing. */
+/* Curves that share a panel differ; those of a panel with a y of its own begin anew, so that one
+ * that is alone there has the first colour, and one that stands in several panels the same. */
 static uint32_t
 colour_of(const struct line_chart *chart, size_t series)
 {
-    return line_chart_colour(chart->series[series].y != NULL ? 0 : series);
+    size_t each = chart->series_a_panel > 0 ? chart->series_a_panel : 1;
+    return line_chart_colour(chart->series[series].y != NULL ? series % each : series);
 }
 
 /* What labels have to keep off. */
@@ -45,7 +47,8 @@ struct drawn {
 size_t
 line_panel_count(const struct line_chart *chart)
 {
-    return chart->has_panels && chart->series_count > 1 ? chart->series_count : 1;
+    size_t each = chart->series_a_panel;
+    return each > 0 && chart->series_count > each ? (chart->series_count + each - 1) / each : 1;
 }
 
 double
@@ -207,8 +210,10 @@ draw_curve(const struct stretch *stretch, uint32_t rgb, struct drawn *drawn,
 {
     struct canvas_path path = stretch->line;
     add_path(drawn, path, canvas);
-    if (path.count == 1)
+    if (path.count == 1) {
         canvas_dot(canvas, path.points[0], LINE_PANEL_CURVE_PT, rgb);
+        add_disc(drawn, path.points[0], LINE_PANEL_CURVE_PT, true, canvas);
+    }
     canvas_curve(canvas, path, LINE_PANEL_CURVE_PT, rgb);
 }
 
@@ -282,7 +287,7 @@ line_panel_point_colour(const struct line_chart *chart, size_t series)
 {
     return chart->series_count <= line_panel_count(chart)
                ? style_colour(STYLE_MEASURED)
-               : style_shade(line_chart_colour(series), CURVE_ENDS_SHADE);
+               : style_shade(colour_of(chart, series), CURVE_ENDS_SHADE);
 }
 
 static void
@@ -345,16 +350,19 @@ draw_ends(const struct line_panel *panel, struct drawn *drawn, struct canvas *ca
     }
     const struct label_field field = make_field(panel, drawn);
     curve_ends_draw(&field, panel->labels_pt - CURVE_ENDS_GAP_PT, ends, count, canvas);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (ends[i].placed.width_pt > 0.0)
             add_taken(drawn, ends[i].placed, canvas);
+        if (ends[i].leader.count > 0)
+            add_path(drawn, ends[i].leader, canvas);
+    }
 }
 
 /* A level line from end to end, and where its label belongs. */
 static struct label
-draw_limit(const struct line_panel *panel, struct drawn *drawn, struct canvas *canvas)
+draw_limit(const struct line_panel *panel, const struct line_chart_limit *limit,
+           struct drawn *drawn, struct canvas *canvas)
 {
-    const struct line_chart_limit *limit = &panel->chart->limit;
     struct canvas_point *ends = arena_alloc(canvas_arena(canvas), 2, sizeof *ends);
     ends[0] = plane_point(&panel->plane, panel->plane.x.low, limit->y);
     ends[1] = (struct canvas_point){ends[0].x_pt + panel->plane.box.width_pt, ends[0].y_pt};
@@ -382,6 +390,22 @@ draw_note(const struct line_panel *panel, const struct line_chart_note *note,
     return (struct label){.at = at, .radius_pt = radius_pt, .text = note->text, .font = font};
 }
 
+/* Those within the plane, of a panel that has the chart's y. */
+static size_t
+draw_limits(const struct line_panel *panel, struct drawn *drawn, struct label *labels,
+            struct canvas *canvas)
+{
+    const struct line_chart *chart = panel->chart;
+    size_t count = 0;
+    for (size_t i = 0; i < chart->limit_count; i++) {
+        const struct line_chart_limit *limit = &chart->limits[i];
+        bool is_own = line_panel_count(chart) > 1 && chart->series[panel->first].y != NULL;
+        if (!is_own && limit->y >= panel->plane.y.low && limit->y <= panel->plane.y.high)
+            labels[count++] = draw_limit(panel, limit, drawn, canvas);
+    }
+    return count;
+}
+
 /* The dots of notes, and their labels. */
 static size_t
 draw_notes(const struct line_panel *panel, struct drawn *drawn, struct label *labels,
@@ -402,16 +426,13 @@ size_t
 line_panel_draw(const struct line_panel *panel, struct canvas *canvas)
 {
     struct drawn drawn = {0};
-    double limit = panel->chart->limit.y;
-    size_t room = 1, count = 0;
+    size_t room = 1 + panel->chart->limit_count, count = 0;
     for (size_t s = panel->first; s < panel->end; s++)
         room += panel->chart->series[s].note_count;
     struct label *labels = arena_alloc(canvas_arena(canvas), room, sizeof *labels);
     size_t left_out = draw_marks(panel, canvas);
+    count += draw_limits(panel, &drawn, labels, canvas);
     draw_series(panel, &drawn, canvas);
-    if (panel->chart->limit.name != NULL && limit >= panel->plane.y.low &&
-        limit <= panel->plane.y.high)
-        labels[count++] = draw_limit(panel, &drawn, canvas);
     count += draw_notes(panel, &drawn, labels + count, canvas);
     draw_ends(panel, &drawn, canvas);
     const struct label_field field = make_field(panel, &drawn);

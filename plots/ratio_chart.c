@@ -297,8 +297,8 @@ draw_labels(const struct plane *plane, const struct ratio_chart_panel *panel,
         reach_pt += panel->points[i].label != NULL ? rim_pt : 0.0;
         discs[i] = (struct label_disc){at, reach_pt, true};
         if (panel->points[i].label != NULL)
-            labels[count++] =
-                (struct label){at, reach_pt, panel->points[i].label, font, {0, 0, 0, 0}};
+            labels[count++] = (struct label){
+                .at = at, .radius_pt = reach_pt, .text = panel->points[i].label, .font = font};
     }
     const struct label_field field = {.box = plane->box,
                                       .discs = discs,

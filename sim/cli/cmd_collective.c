@@ -213,7 +213,7 @@ static const struct option_spec OPTIONS[] = {
     {"bytes", 0, OPTION_TEXT, "FROM:TO", "sizes that double, like 1K:16G"},
     {"dtype", 0, OPTION_TEXT, "TYPE", "what is counted; fp32 without"},
     {"measured", 0, OPTION_TEXTS, "LIST", "measured collectives (JSONL, or rccl-tests' log)"},
-    {"time", 0, OPTION_FLAG, NULL, "draws times in place of bus bandwidths"},
+    {"time", 0, OPTION_FLAG, NULL, "draws times alone, not under bus bandwidths"},
     {"algorithm", 0, OPTION_TEXT, "NAME", "one of its algorithms, whatever the library takes"},
     {"as-flows", 0, OPTION_FLAG, NULL, "the flows that it consists of, as a flow list"},
     {"pieces", 0, OPTION_TEXT, "N", "of pipelines in that list; else 16"},

@@ -26,7 +26,7 @@ struct collective_curves {
     size_t size_count; /* sizes from the first on, each twice the one before */
     struct collective_curve *items;
     size_t count;
-    bool draws_time; /* in place of bus bandwidth */
+    bool draws_time; /* alone, not under bus bandwidth */
     double skew;     /* of all_to_all_v: rank i gets (i + 1)^-skew of what each sends */
     /* Of an all_to_all: each token goes to `per_token` of so many experts, and once to a node that
      * has several of them; 0: every part is what one rank sends to one other. */

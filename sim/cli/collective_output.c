@@ -141,15 +141,10 @@ collective_curves_write_csv(const struct collective_curves *curves, struct text 
         }
 }
 
-static double
-drawn_value(const struct collective_curves *curves, double time_s, double bus_bytes_per_s)
-{
-    return curves->draws_time ? time_s : bus_bytes_per_s;
-}
-
+/* Bus bandwidth or time of a curve, with what was measured of it. */
 static struct line_chart_series
 make_series(const struct collective_curves *curves, const struct collective_curve *curve,
-            struct arena *arena)
+            bool is_time, struct arena *arena)
 {
     struct line_chart_vertex *vertices =
         arena_alloc(arena, curves->size_count, sizeof *vertices);
@@ -157,7 +152,7 @@ make_series(const struct collective_curves *curves, const struct collective_curv
         arena_alloc(arena, curve->measured_count + 1, sizeof *points);
     for (size_t i = 0; i < curves->size_count; i++) {
         const struct collective_cost *cost = &curve->costs[i];
-        double y = drawn_value(curves, cost_s(cost), cost->bus_bytes_per_s);
+        double y = is_time ? cost_s(cost) : cost->bus_bytes_per_s;
         vertices[i] = (struct line_chart_vertex){collective_curves_bytes(curves, i), y,
                                                  y / (1 + cost->relative_sigma),
                                                  y * (1 + cost->relative_sigma)};
@@ -165,8 +160,7 @@ make_series(const struct collective_curves *curves, const struct collective_curv
     for (size_t i = 0; i < curve->measured_count; i++) {
         const struct measured *row = curve->measured[i];
         points[i] = (struct line_chart_point){
-            row->collective.bytes,
-            drawn_value(curves, row->measured_s, collective_bus_of_row(row)),
+            row->collective.bytes, is_time ? row->measured_s : collective_bus_of_row(row),
             row->has_part && row->part == SPLIT_FIT};
     }
     const char *label = arena_format(arena, "%lld node%s", (long long)curve->placement.nodes,
@@ -176,6 +170,39 @@ make_series(const struct collective_curves *curves, const struct collective_curv
                                       .vertex_count = curves->size_count,
                                       .points = points,
                                       .point_count = curve->measured_count};
+}
+
+/* What links in a node and NICs offer, of which bus bandwidths are a part: between nodes of all
+ * NICs of a node where data go round in rings, of a GPU's own where each rank sends its own to
+ * another. */
+static size_t
+make_limits(const struct collective_curves *curves, struct line_chart_limit limits[2],
+            struct arena *arena)
+{
+    const struct fabric *fabric = &curves->cluster->fabric;
+    enum collective_kind kind = curves->items[0].collective.kind;
+    bool is_send = kind == COLLECTIVE_SEND_RECV, is_one = false, is_more = false;
+    bool is_own = is_send || kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_ALL_TO_ALL_V;
+    int64_t gpus = curves->items[0].placement.gpus;
+    for (size_t c = 0; c < curves->count; c++) {
+        is_one |= curves->items[c].placement.nodes == 1;
+        is_more |= curves->items[c].placement.nodes > 1;
+    }
+    double link = fabric->link_bytes_per_s * (is_send ? 1.0 : fabric_links(fabric, gpus));
+    double nic = fabric->nic_bytes_per_s * (is_own ? 1.0 : (double)gpus);
+    size_t count = 0;
+    if (is_one && gpus > 1)
+        limits[count++] = (struct line_chart_limit){
+            link,
+            arena_format(arena, "1 node: %s %s", is_send ? "a link has" : "a GPU's links have",
+                         units_format_bytes_per_s(link).text)};
+    if (is_more)
+        limits[count++] = (struct line_chart_limit){
+            nic, arena_format(arena, "more nodes: %s %s%s",
+                              is_own ? "a NIC has" : "a node's NICs have",
+                              units_format_bytes_per_s(nic).text,
+                              is_own ? " for what leaves its node" : "")};
+    return count;
 }
 
 /* What the curves reach at their last size, or take at their first. */
@@ -229,13 +256,15 @@ make_subtitle(const struct collective_curves *curves, struct arena *arena)
     return measured == 0 ? text : arena_format(arena, "%s · %zu measured", text, measured);
 }
 
+/* Bus bandwidths over times, which tell small sizes apart; or times alone. */
 const struct line_chart *
 collective_curves_picture(const struct collective_curves *curves, struct arena *arena)
 {
+    static const struct line_chart_axis bandwidth = {"bus bandwidth", "B/s", LINE_CHART_LINEAR};
+    static const struct line_chart_axis time = {"time", "s", LINE_CHART_LOG};
     struct line_chart *chart = arena_alloc(arena, 1, sizeof *chart);
-    struct line_chart_series *series = arena_alloc(arena, curves->count, sizeof *series);
-    for (size_t c = 0; c < curves->count; c++)
-        series[c] = make_series(curves, &curves->items[c], arena);
+    struct line_chart_series *series = arena_alloc(arena, 2 * curves->count, sizeof *series);
+    struct line_chart_limit *limits = arena_alloc(arena, 2, sizeof *limits);
     *chart = (struct line_chart){
         .title = make_title(curves, arena),
         .subtitle = make_subtitle(curves, arena),
@@ -243,14 +272,23 @@ collective_curves_picture(const struct collective_curves *curves, struct arena *
             arena_format(arena, "stepcast %s: %s, fabric %s%s", STEPCAST_VERSION,
                          curves->cluster->name, curves->cluster->fabric.name, curves->settings),
         .x = {"size", "B", LINE_CHART_LOG_BINARY},
-        .y = {curves->draws_time ? "time" : "bus bandwidth", curves->draws_time ? "s" : "B/s",
-              curves->draws_time ? LINE_CHART_LOG : LINE_CHART_LINEAR},
+        .y = curves->draws_time ? time : bandwidth,
         .series = series,
-        .series_count = curves->count,
+        .series_a_panel = curves->count,
         .curve_name = "predicted",
         .band_name = "one standard deviation",
         .point_name = "measured, held out of the fit",
         .hollow_name = "measured, seen by the fit",
     };
+    for (int panel = curves->draws_time; panel < 2; panel++)
+        for (size_t c = 0; c < curves->count; c++) {
+            struct line_chart_series *one = &series[chart->series_count++];
+            *one = make_series(curves, &curves->items[c], panel == 1, arena);
+            one->y = panel == 1 && !curves->draws_time ? &time : NULL;
+        }
+    if (!curves->draws_time) {
+        chart->limits = limits;
+        chart->limit_count = make_limits(curves, limits, arena);
+    }
     return chart;
 }

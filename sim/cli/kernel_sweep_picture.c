@@ -185,7 +185,7 @@ kernel_sweep_picture(const struct kernel_sweep *sweep, struct arena *arena)
     chart->y = (struct line_chart_axis){NULL, kernel_sweep_has_flop(sweep) ? "FLOP/s" : "B/s",
                                         LINE_CHART_LINEAR};
     add_series(sweep, chart, arena);
-    chart->has_panels = sweep->has_panels;
+    chart->series_a_panel = sweep->has_panels;
     chart->curve_name = "predicted";
     chart->band_name = "one standard deviation";
     chart->point_name = "measured, held out of the fit";

@@ -307,7 +307,7 @@ add_one_curve(const struct sweep_picture *picture, struct line_chart *chart,
     series[1].y = arena_copy(arena, &(struct line_chart_axis){"step", "s", LINE_CHART_LINEAR},
                              sizeof *series[1].y);
     chart->series_count = 2;
-    chart->has_panels = true;
+    chart->series_a_panel = 1;
 }
 
 /* Points of a curve are a stride apart: the first field runs slowest. */
@@ -352,8 +352,11 @@ make_curve_chart(const struct sweep_picture *picture, const struct sweep_row *be
     chart->band_name = "90 % interval";
     if (picture->quantity == SWEEP_MEMORY_BYTES) {
         double bytes = picture->base->inputs.cluster->device->hbm_bytes;
-        chart->limit = (struct line_chart_limit){
+        struct line_chart_limit *limit = arena_alloc(arena, 1, sizeof *limit);
+        *limit = (struct line_chart_limit){
             bytes, arena_format(arena, "a GPU has %s", units_format_bytes(bytes).text)};
+        chart->limits = limit;
+        chart->limit_count = 1;
         chart->band_name = NULL;
     }
     if (curves == 1)

@@ -5,8 +5,9 @@
  * (HTA, TraceLens), streams from 1 (HTA takes 0 for the host), slices of a thread that nest
  * (Perfetto), one profiler step (HTA then needs no launch events), only metadata that Perfetto
  * knows, dtypes whose size TraceLens knows, and for each group of ranks a name of its own
- * (TraceLens compares what files of several ranks say of one). Both count every kernel of a file
- * for its one rank: so what other ranks do is no kernel here. */
+ * (TraceLens compares what files of several ranks say of one), no operator of the host without the
+ * launch of each of its kernels (TraceLens looks for those, unless a file has kernels alone). Both
+ * count every kernel of a file for its one rank: so what other ranks do is no kernel here. */
 #include "sim/cli/chrome_trace.h"
 
 #include <string.h>
@@ -130,9 +131,7 @@ slice_name(const struct tracer *tracer, const struct step_work *work)
 static const char *
 slice_category(const struct tracer *tracer, const struct step_item *item)
 {
-    if (!tracer->is_own)
-        return "user_annotation";
-    return item->lane == LANE_HOST ? "cpu_op" : "kernel";
+    return tracer->is_own && item->lane != LANE_HOST ? "kernel" : "user_annotation";
 }
 
 static void

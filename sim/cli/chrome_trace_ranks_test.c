@@ -96,7 +96,8 @@ START_TEST(exchanges_within_a_group_have_arrows)
 }
 END_TEST
 
-/* HTA and TraceLens take all kernels of a file for one rank's. */
+/* HTA and TraceLens take all kernels of a file for one rank's. Beside operators of the host TraceLens
+ * wants to know what launched each kernel. */
 START_TEST(only_the_own_rank_has_kernels)
 {
     size_t kernels = 0, others = 0;
@@ -108,6 +109,7 @@ START_TEST(only_the_own_rank_has_kernels)
         bool is_own = integer_at(event, "pid") == step->lowered.representative;
         const struct json *arguments = json_member(event, "args");
         CHECK_OFTEN(is_kernel == (arguments && json_member(arguments, "stream") != NULL));
+        CHECK_OFTEN(strcmp(text_at(event, "cat"), "cpu_op") != 0);
         CHECK_OFTEN(is_own || (!is_kernel && !strstr(text_at(event, "name"), "nccl")));
         kernels += is_kernel;
         others += !is_own;

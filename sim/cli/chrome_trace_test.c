@@ -16,12 +16,12 @@ set_up(void)
         "configs/runs/zaya1-base-4k-1024.json", {NULL}, RANKS_FOLDED, "stages"});
 }
 
+/* But for the one that spans the step. */
 static bool
 is_slice_of(const struct json *event, int64_t thread)
 {
-    const struct json *category = json_member(event, "cat");
     return strcmp(text_at(event, "ph"), "X") == 0 && integer_at(event, "tid") == thread &&
-           strcmp(json_as_string(category), "user_annotation") != 0;
+           strcmp(text_at(event, "name"), "ProfilerStep#1") != 0;
 }
 
 /* Perfetto counts slices of one thread that overlap without nesting as errors. */

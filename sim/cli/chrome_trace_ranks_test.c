@@ -96,8 +96,8 @@ START_TEST(exchanges_within_a_group_have_arrows)
 }
 END_TEST
 
-/* HTA and TraceLens take all kernels of a file for one rank's. Beside operators of the host TraceLens
- * wants to know what launched each kernel. */
+/* HTA and TraceLens take all kernels of a file for one rank's. Beside operators of the host
+ * TraceLens wants to know what launched each kernel. */
 START_TEST(only_the_own_rank_has_kernels)
 {
     size_t kernels = 0, others = 0;

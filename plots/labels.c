@@ -36,6 +36,7 @@ struct placing {
     struct coverage *coverage; /* of what the field says is covered */
     struct placed *placed;
     size_t count;
+    bool may_cross; /* lines to labels may run over curves */
 };
 
 static bool
@@ -99,7 +100,8 @@ lines_meet(const struct placed *place, struct canvas_point a, struct canvas_poin
            side_of(a, b, place->from) * side_of(a, b, place->to) <= 0.0;
 }
 
-/* No curve runs between mark and label, and their line, if there is one, meets no other. */
+/* No curve runs between mark and label, unless it may, and their line, if there is one, meets no
+ * other. */
 static bool
 is_line_free(const struct placing *placing, const struct placed *place)
 {
@@ -108,7 +110,7 @@ is_line_free(const struct placing *placing, const struct placed *place)
         if (placing->placed[i].is_led &&
             lines_meet(place, placing->placed[i].from, placing->placed[i].to))
             return false;
-    for (size_t i = 0; i < field->path_count; i++)
+    for (size_t i = 0; !placing->may_cross && i < field->path_count; i++)
         for (size_t k = 1; k < field->paths[i].count; k++)
             if (lines_meet(place, field->paths[i].points[k - 1], field->paths[i].points[k]))
                 return false;
@@ -198,8 +200,8 @@ find_place(const struct placing *placing, const struct label *label, double widt
 /* A place for the text or, where there is none, for a shorter and shorter one: what is then to be
  * drawn, NULL where no place is large enough. */
 static const char *
-find_text(const struct placing *placing, const struct label *label, struct placed *best,
-          const struct canvas *canvas)
+find_cut(const struct placing *placing, const struct label *label, struct placed *best,
+         const struct canvas *canvas)
 {
     const char *text = label->text;
     double whole_pt = canvas_text_width_pt(canvas, &label->font, text), width_pt = whole_pt;
@@ -213,6 +215,18 @@ find_text(const struct placing *placing, const struct label *label, struct place
         width_pt = canvas_text_width_pt(canvas, &label->font, text);
     }
     return NULL;
+}
+
+/* The same; of what has no place its own side of the curves, one beyond them. */
+static const char *
+find_text(struct placing *placing, const struct label *label, struct placed *best,
+          const struct canvas *canvas)
+{
+    const char *text = find_cut(placing, label, best, canvas);
+    placing->may_cross = text == NULL;
+    text = text != NULL ? text : find_cut(placing, label, best, canvas);
+    placing->may_cross = false;
+    return text;
 }
 
 static struct coverage *

@@ -3,8 +3,8 @@
  *
  *            ○ first      ○             a label right of its point; where that is taken above,
  *      second            third          below or left of it; farther off it gets a line; where no
- *            \                          place is large enough its middle is left out: "fou…th"
- *             ○
+ *            \                          place is large enough its middle is left out: "fou…th"; at
+ *             ○                         last its line may cross a curve
  */
 #ifndef PLOTS_LABELS_H
 #define PLOTS_LABELS_H

@@ -52,6 +52,19 @@ START_TEST(a_label_alone_stands_right_of_its_point)
 }
 END_TEST
 
+/* Between two curves 6 pt apart no letters of 7 pt have room: the label stands beyond one. */
+START_TEST(a_label_shut_in_by_curves_gets_out)
+{
+    struct label label = {.at = {100, 100}, .radius_pt = 2.0, .text = "shut in", .font = font};
+    const struct canvas_point above[] = {{0, 97}, {400, 97}}, below[] = {{0, 103}, {400, 103}};
+    const struct canvas_path paths[] = {{above, 2}, {below, 2}};
+    const struct label_field field = {.box = {0, 0, 400, 300}, .paths = paths, .path_count = 2};
+    ck_assert_uint_eq(labels_draw(&field, &label, 1, canvas), 1);
+    struct canvas_box box = text_box(0);
+    ck_assert(box.y_pt + box.height_pt < 97.0 || box.y_pt > 103.0);
+}
+END_TEST
+
 /* What stands right of the point drives the label to another side of it. */
 START_TEST(a_label_keeps_off_what_is_taken)
 {
@@ -176,6 +189,7 @@ labels_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_label_alone_stands_right_of_its_point);
     tcase_add_test(tests, a_label_keeps_off_what_is_taken);
+    tcase_add_test(tests, a_label_shut_in_by_curves_gets_out);
     tcase_add_test(tests, a_label_covers_no_dot);
     tcase_add_test(tests, a_field_too_small_has_no_label);
     tcase_add_test(tests, a_label_too_long_for_its_place_keeps_both_ends);

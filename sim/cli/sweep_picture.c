@@ -180,6 +180,21 @@ make_footer(const struct sweep_picture *picture, struct arena *arena)
                         picture->base->inputs.cluster->name);
 }
 
+/* Whether a point sets what the run says itself. */
+static bool
+is_own(const struct sweep_picture *picture, const struct sweep_row *row)
+{
+    const struct sweep_space *space = picture->space;
+    for (size_t i = 0; i < space->axis_count; i++) {
+        const char *value = strchr(row->settings.texts[i], '=');
+        double own = 0;
+        if (value == NULL || !run_number(picture->base, space->axes[i].field, &own) ||
+            fabs(strtod(value + 1, NULL) - own) > 0)
+            return false;
+    }
+    return true;
+}
+
 /* Points with a value in both columns, those on the front filled. */
 static struct line_chart_series
 make_front_series(const struct sweep_picture *picture, size_t first, size_t stride,
@@ -196,7 +211,10 @@ make_front_series(const struct sweep_picture *picture, size_t first, size_t stri
         if (row->status != SWEEP_DONE || isnan(x) || isnan(y))
             continue;
         curve[count] = (struct line_chart_vertex){.x = x, .y = y, .low = y, .high = y};
-        notes[count] = (struct line_chart_note){x, y, space->axes[0].values[i], false, true};
+        const char *text = space->axes[0].values[i];
+        bool is_base = is_own(picture, row);
+        text = is_base ? arena_format(arena, "%s: as it is", text) : text;
+        notes[count] = (struct line_chart_note){x, y, text, is_base, true};
         points[count++] = (struct line_chart_point){x, y, !row->is_on_front};
     }
     qsort(curve, count, sizeof *curve, compare_vertices);
@@ -241,6 +259,8 @@ make_front_subtitle(const struct sweep_picture *picture, struct arena *arena)
         text_format(&subtitle, "%s %s", i == 1 ? " · a line for each" : " and",
                     space->axes[i].field);
     text_format(&subtitle, " · at each point its %s", space->axes[0].field);
+    if (space->front_count > 2)
+        text_format(&subtitle, " · drawn: the first two");
     return subtitle.bytes;
 }
 

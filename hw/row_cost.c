@@ -273,23 +273,42 @@ cross_entropy_cost(const struct device *device, const struct kernel *kernel,
     memory_parts_cost(device, work.stream, &parts, cost);
 }
 
+/* 1 + 1/2 + ... + 1/n, to 0.3 % (Euler and Maclaurin's series). */
+static double
+harmonic(double n)
+{
+    const double euler_gamma = 0.5772156649015329;
+    return log(n) + euler_gamma + 1 / (2 * n) - 1 / (12 * n * n);
+}
+
+/* Of scores in random order, how many are among the k largest when they come: the i-th with
+ * probability k / i (Renyi 1962, on records, for k = 1). */
+static double
+entering_scores(double scores, double k)
+{
+    return k * (1 + harmonic(scores) - harmonic(k));
+}
+
 /* A workgroup to a row finds the k-th largest digit by digit (sbtopk::gatherTopK), at least a
  * warp wide; k of more than one are sorted by a second kernel. Reads every score; writes k
- * values and k 4-byte indices a row. */
+ * values and k 4-byte indices a row. A core compares one by one with the least that it keeps, and
+ * takes its time where the comparison comes out as it seldom does. */
 static void
 top_k_cost(const struct device *device, const struct kernel *kernel, struct kernel_cost *cost)
 {
-    const double warp = device->compute_units > 1 ? 32 : 1; /* a core of a CPU has none */
+    const double warp = 32;
     const struct top_k *top_k = &kernel->top_k;
     const struct device_stream *stream = &device->streams[KERNEL_TOP_K][0];
-    double rows = (double)top_k->rows, experts = (double)top_k->experts;
+    double rows = (double)top_k->rows, experts = (double)top_k->experts, k = (double)top_k->k;
     double element_bytes = dtype_bytes(kernel->dtype);
-    double write_bytes = rows * (double)top_k->k * (element_bytes + sizeof(int32_t));
+    double write_bytes = rows * k * (element_bytes + sizeof(int32_t));
+    bool is_core = device->compute_units == 1;
+    double compared = is_core ? entering_scores(experts, k) : fmax(warp, experts);
     struct memory_parts parts =
         memory_result_parts_of(device, stream, rows * experts * element_bytes, write_bytes);
     parts.row_s = stream->row_s;
-    parts.rows_s = memory_by_element_s(device, kernel, rows * fmax(warp, experts));
-    if (top_k->k > 1)
+    parts.rows_s = memory_by_element_s(device, kernel, rows * compared);
+    if (top_k->k > 1 && !is_core)
         parts.behind_s = stream->fixed_s + fmax(stream->row_s, rows * stream->sum_row_s);
     memory_parts_cost(device, stream, &parts, cost);
 }

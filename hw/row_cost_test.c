@@ -218,6 +218,26 @@ START_TEST(choosing_more_than_one_sorts_them)
 }
 END_TEST
 
+/* One core, 4 scores a row, the two largest: the first two enter, the third does with 2 / 3, the
+ * fourth with 2 / 4: 3.1667 a row at 1e8 a second, 1,000 rows in 31.67 us, nothing to sort. Of 1 of
+ * 4 it is 1 + 1/2 + 1/3 + 1/4 = 2.0833, 20.83 us. */
+START_TEST(a_core_takes_time_for_scores_that_enter)
+{
+    struct device device = slow_device();
+    device.compute_units = 1;
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e30;
+    struct device_stream *stream = &device.streams[KERNEL_TOP_K][DIRECTION_FORWARD];
+    stream->wide_elements_per_s = 1e8;
+    stream->sum_row_s = 1;
+    struct kernel kernel = {.kind = KERNEL_TOP_K, .dtype = DTYPE_FP32, .top_k = {1000, 4, 2}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, stream->fixed_s + 31.667e-6, 3e-3);
+    kernel.top_k.k = 1;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, stream->fixed_s + 20.833e-6, 3e-3);
+    kernel.top_k.k = 4;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, stream->fixed_s + 40e-6, 1e-9);
+}
+END_TEST
+
 /* Of each kind, from one row to a billion: never quicker, never without end. */
 START_TEST(more_rows_take_no_less)
 {
@@ -255,6 +275,7 @@ row_cost_suite(void)
     tcase_add_test(tests, a_loss_passes_three_times_over_wide_rows);
     tcase_add_test(tests, top_k_writes_values_and_indices);
     tcase_add_test(tests, choosing_more_than_one_sorts_them);
+    tcase_add_test(tests, a_core_takes_time_for_scores_that_enter);
     tcase_add_test(tests, more_rows_take_no_less);
     suite_add_tcase(suite, tests);
     return suite;

@@ -46,6 +46,10 @@ JANSSON_LIBS   = $(call once,JANSSON_LIBS,$(shell pkg-config --libs jansson))
 CHECK_LIBS     = $(call once,CHECK_LIBS,$(shell pkg-config --libs check))
 # Before GSL's own BLAS, which would answer to the same names.
 MEASURE_LIBS   := -lopenblas -fopenmp
+# What measures goes to machines that have nothing else of this: the reader of JSON inside it, where
+# there is an archive of it.
+MEASURE_JSON    = $(call once,MEASURE_JSON,$(or $(wildcard \
+                  $(shell pkg-config --variable=libdir jansson)/libjansson.a),$(JANSSON_LIBS)))
 
 # -ffp-contract=off: gcc and clang must give the same bytes.
 LANGUAGE = -std=c11 -D_XOPEN_SOURCE=700 -I. $(PACKAGE_CFLAGS)
@@ -135,12 +139,12 @@ $(BUILD)/stepcast: $(BUILD)/obj/sim/cli/main.o $(BUILD)/libstepcast.a
 
 MEASURE_OBJECTS := $(MEASURE:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/measure: $(MEASURE_OBJECTS) $(BUILD)/libstepcast.a
-	$(call say,link $@)$(LINK) $^ $(MEASURE_LIBS) $(JANSSON_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(MEASURE_JSON) $(MEASURE_LIBS) -lm -o $@
 
 # Its processes come before the library's.
 PROCESSES_OBJECT := $(PROCESSES:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/measure-mpi: $(MEASURE_OBJECTS) $(PROCESSES_OBJECT) $(BUILD)/libstepcast.a
-	$(call say,link $@)$(LINK) $^ $(MEASURE_LIBS) $(JANSSON_LIBS) $(MPI_LIBS) -lm -o $@
+	$(call say,link $@)$(LINK) $^ $(MEASURE_JSON) $(MEASURE_LIBS) $(MPI_LIBS) -lm -o $@
 
 $(BUILD)/stepcast-mpi: $(BUILD)/obj/sim/cli/main_mpi.o $(RANKS:%.c=$(BUILD)/obj/%.o) $(BUILD)/libstepcast.a
 	$(call say,link $@)$(LINK) $^ $(PACKAGE_LIBS) $(MPI_LIBS) -lm -o $@

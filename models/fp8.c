@@ -43,22 +43,30 @@ static struct fp8_cast
 joined(struct fp8_cast first, struct fp8_cast second)
 {
     return (struct fp8_cast){first.read + second.read, first.write + second.write,
-                             first.launches + second.launches};
+                             first.launches + second.launches,
+                             first.is_turned || second.is_turned};
 }
 
-static const struct fp8_cast NOTHING = {0, 0, 0};
+static const struct fp8_cast NOTHING = {0, 0, 0, false};
 
 /* Reading it for its largest value alone. */
 static struct fp8_cast
 scaling(double read_bytes)
 {
-    return (struct fp8_cast){read_bytes, 0, read_bytes > 0};
+    return (struct fp8_cast){read_bytes, 0, read_bytes > 0, false};
 }
 
 static struct fp8_cast
 casting(double read_bytes, double write_bytes)
 {
-    return (struct fp8_cast){read_bytes, write_bytes, 1};
+    return (struct fp8_cast){read_bytes, write_bytes, 1, false};
+}
+
+/* With so many copies, of so many bytes an element each. */
+static struct fp8_cast
+copying(double read_bytes, double copies, double write_bytes)
+{
+    return (struct fp8_cast){read_bytes, copies * write_bytes, 1, copies > 1};
 }
 
 /* Of an activation along the depth of the product that comes next, with `copies` of it. The kernel
@@ -67,11 +75,12 @@ static struct fp8_cast
 cast_activation(const struct fp8_setting *setting, enum fp8_origin origin, double copies)
 {
     double wide = setting->wide_bytes;
-    double narrow = copies * fp8_activation_bytes(setting->recipe);
+    double narrow = fp8_activation_bytes(setting->recipe);
     bool is_fused = setting->stack.fuses_casts && origin == FP8_MADE;
     if (setting->recipe == FP8_TENSORWISE)
-        return joined(scaling(is_fused ? 0 : wide), casting(wide, narrow));
-    return is_fused ? (struct fp8_cast){0, narrow, 0} : casting(wide, narrow);
+        return joined(scaling(is_fused ? 0 : wide), copying(wide, copies, narrow));
+    return is_fused ? (struct fp8_cast){0, copies * narrow, 0, false}
+                    : copying(wide, copies, narrow);
 }
 
 /* The other way round, from an element of so many bytes, with scales of that way: a tile's are
@@ -150,7 +159,7 @@ static struct fp8_cast
 cast_weight(const struct fp8_setting *setting, double from_bytes, double copies)
 {
     double first = setting->recipe == FP8_TENSORWISE ? from_bytes : 0;
-    return joined(scaling(first), casting(from_bytes, copies * NARROW_BYTES));
+    return joined(scaling(first), copying(from_bytes, copies, NARROW_BYTES));
 }
 
 /* For the input gradient: its own scales, or the scale that is known by now. */

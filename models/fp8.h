@@ -38,6 +38,7 @@ struct fp8_setting fp8_setting_of(const struct plan *plan, const struct software
 struct fp8_cast {
     double read, write;
     int64_t launches;
+    bool is_turned; /* one of its kernels writes two copies, one turned round */
 };
 
 /* Where an activation, or the gradient of one, comes from. */

@@ -251,6 +251,20 @@ START_TEST(projections_are_in_fp8_and_the_head_is_not)
 }
 END_TEST
 
+/* Gradients are written both ways round, for the kernel that the stack names; inputs are not. */
+START_TEST(what_turns_a_copy_may_be_a_kernel_of_its_own)
+{
+    const char *const settings[] = {"plan.fp8_recipe=tensorwise",
+                                    "software.fp8.turning_op=\"cast_transpose\""};
+    const struct run *run = run_with(LLAMA, settings, 2);
+    struct operator_list list = operators_of(&run->inputs.workload, BLOCK_ATTENTION, arena);
+    const struct kernel *both = &find(&list, "query.quantize_gradient", false)->kernel;
+    const struct kernel *one = &find(&list, "query.quantize_input", true)->kernel;
+    ck_assert_str_eq(both->elementwise.op, "cast_transpose");
+    ck_assert_str_eq(one->elementwise.op, "quantize");
+}
+END_TEST
+
 /* Casts are as before, products as in bf16. */
 START_TEST(products_of_a_library_without_kernels_for_fp8_take_what_wide_ones_do)
 {
@@ -460,6 +474,7 @@ fp8_suite(void)
     tcase_add_test(tcase, without_a_recipe_nothing_is_cast);
     tcase_add_test(tcase, frozen_weights_want_one_copy);
     tcase_add_test(tcase, projections_are_in_fp8_and_the_head_is_not);
+    tcase_add_test(tcase, what_turns_a_copy_may_be_a_kernel_of_its_own);
     tcase_add_test(tcase, products_of_a_library_without_kernels_for_fp8_take_what_wide_ones_do);
     tcase_add_test(tcase, weight_gradients_stay_in_bf16_where_the_recipe_says_so);
     tcase_add_test(tcase, experts_take_what_was_sent_in_fp8);

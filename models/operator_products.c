@@ -55,13 +55,15 @@ build_cast(struct operator_builder *builder, enum direction direction, const cha
            struct fp8_cast cast, double elements)
 {
     enum step_class spent_on = builder->spent_on;
-    struct kernel kernel = {.kind = KERNEL_ELEMENTWISE,
-                            .dtype = builder->workload->plan->compute_dtype,
-                            .elementwise = {.op = "quantize",
-                                            .elements = (int64_t)elements,
-                                            .read_bytes = cast.read * elements,
-                                            .write_bytes = cast.write * elements,
-                                            .launches = cast.launches}};
+    const char *turning_op = builder->fp8.stack.turning_op;
+    struct kernel kernel = {
+        .kind = KERNEL_ELEMENTWISE,
+        .dtype = builder->workload->plan->compute_dtype,
+        .elementwise = {.op = cast.is_turned && turning_op ? turning_op : "quantize",
+                        .elements = (int64_t)elements,
+                        .read_bytes = cast.read * elements,
+                        .write_bytes = cast.write * elements,
+                        .launches = cast.launches}};
     if (!(cast.read + cast.write > 0))
         return;
     builder->spent_on = CLASS_QUANTIZATION;

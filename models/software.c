@@ -55,6 +55,8 @@ static const struct json_field FP8_FIELDS[] = {
     FP8_SWITCH(casts_weights_once, 0),
     FP8_SWITCH(keeps_gates, JSON_OPTIONAL),
     FP8_SWITCH(multiplies_wide, JSON_OPTIONAL),
+    {"turning_op", JSON_FIELD_STRING, offsetof(struct software_fp8, turning_op), JSON_OPTIONAL,
+     0, 0, NULL},
 };
 static const struct json_object_type FP8_TYPE = {"what a software stack does for fp8",
                                                  FP8_FIELDS,

@@ -23,6 +23,8 @@ struct software_fp8 {
     bool casts_weights_once; /* a step, and keeps them; else in every pass */
     bool multiplies_wide;    /* products take what those of the compute dtype take: the library
                                 has no kernels tuned for fp8 yet */
+    const char *turning_op;  /* of casts that write a copy turned round besides, a kind of
+                                kernel whose rate the device may know; NULL: as other casts */
 };
 
 struct software {

@@ -7,15 +7,14 @@
 #include "plots/canvas.h"
 #include "plots/check_random.h"
 #include "plots/check_texts.h"
-#include "sim/base/check_arena.h"
+#include "sim/base/check_suite.h"
 
-static struct arena *arena;
 static struct canvas *canvas;
 
 static inline void
 check_canvas_set_up(void)
 {
-    arena = check_arena_new();
+    check_suite_set_up();
     canvas = canvas_new(arena, "DejaVu Sans");
 }
 
@@ -23,7 +22,7 @@ static inline void
 check_canvas_tear_down(void)
 {
     canvas_free(canvas);
-    arena_free(arena);
+    check_suite_tear_down();
 }
 
 /* A suite of one case, whose tests begin with an empty drawing. */

@@ -3,24 +3,14 @@
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
+
+#include "sim/base/check_suite.h"
 
 Suite *columns_suite(void);
-
-static void
-out_of_memory(void *context, size_t wanted_bytes)
-{
-    (void)context;
-    (void)wanted_bytes;
-    abort();
-}
-
-static const struct arena_policy policy = {.out_of_memory = out_of_memory};
 
 /* Columns of 10 ps. The edge at 18 rounds to 20, that at 31 to 30, the gap stays. */
 START_TEST(wide_spans_keep_their_edges_to_the_nearest_column)
 {
-    struct arena *arena = arena_new(&policy);
     const struct columns_window window = {0, 60, 6};
     const struct columns_span spans[] = {{0, 18, 1}, {18, 31, 2}, {40, 60, 1}};
     size_t count = 0;
@@ -29,7 +19,6 @@ START_TEST(wide_spans_keep_their_edges_to_the_nearest_column)
     ck_assert(runs[0].first == 0 && runs[0].last == 2 && runs[0].ink == 1);
     ck_assert(runs[1].first == 2 && runs[1].last == 3 && runs[1].ink == 2);
     ck_assert(runs[2].first == 4 && runs[2].last == 6 && runs[2].ink == 1);
-    arena_free(arena);
 }
 END_TEST
 
@@ -37,7 +26,6 @@ END_TEST
  * 3.75 and ink 2 1.25. The plain majority would never show ink 2. */
 START_TEST(a_thin_colour_is_shown_for_its_share)
 {
-    struct arena *arena = arena_new(&policy);
     const struct columns_window window = {0, 40, 5};
     struct columns_span spans[20];
     for (int64_t i = 0; i < 10; i++) {
@@ -50,14 +38,12 @@ START_TEST(a_thin_colour_is_shown_for_its_share)
         columns[runs[i].ink] += runs[i].last - runs[i].first;
     ck_assert_uint_eq(columns[1], 4);
     ck_assert_uint_eq(columns[2], 1);
-    arena_free(arena);
 }
 END_TEST
 
 /* The later of two that overlap is cut; one before or beyond the window does not show. */
 START_TEST(overlaps_and_strangers_are_cut)
 {
-    struct arena *arena = arena_new(&policy);
     const struct columns_window window = {100, 140, 4};
     const struct columns_span spans[] = {
         {0, 90, 3}, {95, 120, 1}, {110, 130, 2}, {150, 160, 3}};
@@ -66,7 +52,6 @@ START_TEST(overlaps_and_strangers_are_cut)
     ck_assert_uint_eq(count, 2);
     ck_assert(runs[0].first == 0 && runs[0].last == 2 && runs[0].ink == 1);
     ck_assert(runs[1].first == 2 && runs[1].last == 3 && runs[1].ink == 2);
-    arena_free(arena);
 }
 END_TEST
 
@@ -74,7 +59,6 @@ END_TEST
 START_TEST(every_ink_keeps_its_area_within_two_columns)
 {
     enum { SPANS = 4000, INKS = 6 };
-    struct arena *arena = arena_new(&policy);
     struct columns_span *spans = arena_alloc(arena, SPANS, sizeof *spans);
     unsigned long long seed = 20261120;
     int64_t at_ps = 0;
@@ -99,19 +83,17 @@ START_TEST(every_ink_keeps_its_area_within_two_columns)
         ck_assert_msg(fabs((double)columns[ink] - wanted) <= 2.0, "ink %d: %zu of %.2f", ink,
                       columns[ink], wanted);
     }
-    arena_free(arena);
 }
 END_TEST
 
 Suite *
 columns_suite(void)
 {
-    Suite *suite = suite_create("columns");
-    TCase *tests = tcase_create("columns");
+    TCase *tests;
+    Suite *suite = check_suite_new("columns", &tests);
     tcase_add_test(tests, wide_spans_keep_their_edges_to_the_nearest_column);
     tcase_add_test(tests, a_thin_colour_is_shown_for_its_share);
     tcase_add_test(tests, overlaps_and_strangers_are_cut);
     tcase_add_test(tests, every_ink_keeps_its_area_within_two_columns);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -5,23 +5,9 @@
 #include <math.h>
 
 #include "plots/check_random.h"
-#include "sim/base/check_arena.h"
+#include "sim/base/check_suite.h"
 
 Suite *coverage_suite(void);
-
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-}
-
-static void
-tear_down(void)
-{
-    arena_free(arena);
-}
 
 /* Cells of 1 pt: a box from 10.5 to 12.5 covers those from 10 to 13. */
 START_TEST(marks_are_rounded_outwards_to_cells)
@@ -89,12 +75,10 @@ END_TEST
 Suite *
 coverage_suite(void)
 {
-    Suite *suite = suite_create("coverage");
-    TCase *tests = tcase_create("coverage");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_suite_new("coverage", &tests);
     tcase_add_test(tests, marks_are_rounded_outwards_to_cells);
     tcase_add_test(tests, what_lies_outside_counts_for_nothing);
     tcase_add_loop_test(tests, it_agrees_with_distances, 0, 40);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -2,26 +2,11 @@
 #include "plots/png.h"
 
 #include <check.h>
-
 #include <png.h>
 
-#include "sim/base/check_arena.h"
+#include "sim/base/check_suite.h"
 
 Suite *png_suite(void);
-
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-}
-
-static void
-tear_down(void)
-{
-    arena_free(arena);
-}
 
 /* Lines of three dots, a fourth beside them and what is above the colours left out. */
 START_TEST(dots_come_back)
@@ -59,11 +44,9 @@ END_TEST
 Suite *
 png_suite(void)
 {
-    Suite *suite = suite_create("png");
-    TCase *tests = tcase_create("png");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_suite_new("png", &tests);
     tcase_add_test(tests, dots_come_back);
     tcase_add_test(tests, no_dots_are_refused);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -5,26 +5,12 @@
 #include <math.h>
 
 #include "plots/check_random.h"
-#include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/check_suite.h"
 
 Suite *thin_suite(void);
 
 enum { MANY = 1000000 };
-
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-}
-
-static void
-tear_down(void)
-{
-    arena_free(arena);
-}
 
 /* Of a path, at a pitch of 1. */
 static struct canvas_path
@@ -171,9 +157,8 @@ END_TEST
 Suite *
 thin_suite(void)
 {
-    Suite *suite = suite_create("thin");
-    TCase *tests = tcase_create("thin");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_suite_new("thin", &tests);
     tcase_add_test(tests, few_points_stay_as_they_are);
     tcase_add_test(tests, a_path_keeps_the_reach_of_each_column);
     tcase_add_test(tests, an_edge_keeps_the_outer_reach_of_each_column);
@@ -181,6 +166,5 @@ thin_suite(void)
     tcase_add_test(tests, a_column_of_few_keeps_its_ends);
     tcase_add_test(tests, each_square_keeps_one_dot);
     tcase_add_test(tests, no_dot_is_left_beneath_another);
-    suite_add_tcase(suite, tests);
     return suite;
 }

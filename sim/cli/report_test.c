@@ -2,29 +2,14 @@
  * .ci/report. */
 #include "sim/cli/report.h"
 
+#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <check.h>
-
-#include "sim/base/check_arena.h"
 #include "sim/base/check_often.h"
+#include "sim/base/check_suite.h"
 
 Suite *report_suite(void);
-
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-}
-
-static void
-tear_down(void)
-{
-    arena_free(arena);
-}
 
 static const char *
 page_of(const char *file, const char *setting)
@@ -171,15 +156,13 @@ END_TEST
 Suite *
 report_suite(void)
 {
-    Suite *suite = suite_create("report");
-    TCase *tests = tcase_create("page");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_suite_new("report", &tests);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_page_is_whole_and_needs_nothing_else);
     tcase_add_test(tests, pages_of_pipelines_are_too);
     tcase_add_test(tests, names_from_outside_stay_words);
     tcase_add_test(tests, a_page_says_what_a_reader_asks);
     tcase_add_test(tests, the_same_step_is_the_same_page);
-    suite_add_tcase(suite, tests);
     return suite;
 }

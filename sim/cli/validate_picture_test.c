@@ -3,23 +3,9 @@
 
 #include <check.h>
 
-#include "sim/base/check_arena.h"
+#include "sim/base/check_suite.h"
 
 Suite *validate_picture_suite(void);
-
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-    arena = check_arena_new();
-}
-
-static void
-tear_down(void)
-{
-    arena_free(arena);
-}
 
 /* A row of one kind and dtype, measured as a second. */
 static struct error_sample
@@ -102,12 +88,10 @@ END_TEST
 Suite *
 validate_picture_suite(void)
 {
-    Suite *suite = suite_create("validate_picture");
-    TCase *tests = tcase_create("validate_picture");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    TCase *tests;
+    Suite *suite = check_suite_new("validate_picture", &tests);
     tcase_add_test(tests, the_three_worst_held_out_are_named);
     tcase_add_test(tests, what_is_near_or_fitted_has_no_name);
     tcase_add_test(tests, a_shape_is_said_by_its_sizes);
-    suite_add_tcase(suite, tests);
     return suite;
 }

@@ -158,16 +158,8 @@ draw_layer(const struct drawing *drawing, const struct area_chart_panel *panel, 
     const struct area_chart_kind *kind = &drawing->chart->kinds[layer];
     if (is_empty(panel, layer))
         return;
-    struct canvas_path low = make_edge(drawing, panel, layer);
-    struct canvas_path high = make_edge(drawing, panel, layer + 1);
-    struct canvas_point *points =
-        arena_alloc(canvas_arena(canvas), low.count + high.count, sizeof *points);
-    for (size_t i = 0; i < low.count; i++)
-        points[i] = low.points[i];
-    for (size_t i = 0; i < high.count; i++)
-        points[low.count + i] = high.points[high.count - 1 - i];
-    canvas_polygon(canvas, (struct canvas_path){points, low.count + high.count},
-                   kind_colour(kind), 1.0);
+    canvas_area(canvas, make_edge(drawing, panel, layer), make_edge(drawing, panel, layer + 1),
+                kind_colour(kind), 1.0);
 }
 
 /* Dark enough to be read, of the kind's colour. */

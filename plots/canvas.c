@@ -158,6 +158,19 @@ canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb,
 }
 
 void
+canvas_area(struct canvas *canvas, struct canvas_path one, struct canvas_path other,
+            uint32_t rgb, double opaque_fraction)
+{
+    size_t count = one.count + other.count;
+    struct canvas_point *points = arena_alloc(canvas->arena, count, sizeof *points);
+    for (size_t i = 0; i < one.count; i++)
+        points[i] = one.points[i];
+    for (size_t i = 0; i < other.count; i++)
+        points[one.count + i] = other.points[other.count - 1 - i];
+    canvas_polygon(canvas, (struct canvas_path){points, count}, rgb, opaque_fraction);
+}
+
+void
 canvas_dot(struct canvas *canvas, struct canvas_point centre, double radius_pt, uint32_t rgb)
 {
     assert(isfinite(centre.x_pt) && isfinite(centre.y_pt));

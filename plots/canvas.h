@@ -57,6 +57,10 @@ struct canvas_path {
 void canvas_curve(struct canvas *canvas, struct canvas_path path, double line_pt, uint32_t rgb);
 void canvas_polygon(struct canvas *canvas, struct canvas_path path, uint32_t rgb,
                     double opaque_fraction);
+/* What lies between two paths that both go from left to right: along the one, and back along the
+ * other. */
+void canvas_area(struct canvas *canvas, struct canvas_path one, struct canvas_path other,
+                 uint32_t rgb, double opaque_fraction);
 /* Filled. */
 void canvas_dot(struct canvas *canvas, struct canvas_point centre, double radius_pt,
                 uint32_t rgb);

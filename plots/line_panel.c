@@ -193,14 +193,7 @@ draw_band(const struct stretch *stretch, uint32_t rgb, struct canvas *canvas)
                     style_shade(rgb, LINE_PANEL_BAND_OPAQUE_FRACTION - 1.0));
         return;
     }
-    struct canvas_point *points =
-        arena_alloc(canvas_arena(canvas), high.count + low.count, sizeof *points);
-    for (size_t i = 0; i < high.count; i++)
-        points[i] = high.points[i];
-    for (size_t i = 0; i < low.count; i++)
-        points[high.count + i] = low.points[low.count - 1 - i];
-    canvas_polygon(canvas, (struct canvas_path){points, high.count + low.count}, rgb,
-                   LINE_PANEL_BAND_OPAQUE_FRACTION);
+    canvas_area(canvas, high, low, rgb, LINE_PANEL_BAND_OPAQUE_FRACTION);
 }
 
 /* A vertex alone is a dot. */

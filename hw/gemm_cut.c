@@ -278,10 +278,19 @@ step_s(const struct grid *grid, double held)
     return held > 0 ? most(held * grid->work_s, grid->alone_s) : 0;
 }
 
+/* A cut whose units are priced; its memory is looked at only if it may still win. */
+struct candidate {
+    const struct grid *grid;
+    double splits; /* these as in struct gemm_cut */
+    bool is_streamed;
+    double workgroups, rounds, units_s, steps_s;
+    double least_s; /* what it takes at least, without the launch */
+};
+
 /* Stream-K (Osama et al., arXiv:2301.03598): every unit walks the same number of steps, through
  * the end of one tile and the beginning of the next; a tile that two walk meets again. */
 static void
-price_stream(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+price_stream(const struct setting *setting, const struct grid *grid, struct candidate *cut)
 {
     const struct device_gemm *gemm = &setting->device->gemm;
     double steps = grid->tiles * whole(setting->work->k / grid->depth);
@@ -297,7 +306,7 @@ price_stream(const struct setting *setting, const struct grid *grid, struct gemm
  * round they drift apart, until whoever is free takes the others' work: of the last round only the
  * share of its units counts. */
 static void
-price_rounds(const struct setting *setting, const struct grid *grid, struct gemm_cut *cut)
+price_rounds(const struct setting *setting, const struct grid *grid, struct candidate *cut)
 {
     const struct device_gemm *gemm = &setting->device->gemm;
     double steps = whole(setting->work->k / (cut->splits * grid->depth));
@@ -399,40 +408,22 @@ useful_splits(const struct setting *setting, const struct grid *grid)
     return splits;
 }
 
-/* A cut whose units are priced; its memory is looked at only if it may still win. */
-struct candidate {
-    struct gemm_cut cut;
-    double least_s; /* what it takes at least, without the launch */
-};
-
-static struct candidate
-candidate_new(const struct setting *setting, const struct grid *grid, double splits,
-              bool is_streamed)
-{
-    struct candidate candidate = {.cut = {.tiles = grid->tiles,
-                                          .tile_m = grid->m,
-                                          .tile_n = grid->n,
-                                          .splits = splits,
-                                          .workgroups = grid->tiles * splits}};
-    candidate.cut.is_streamed = is_streamed;
-    if (is_streamed)
-        price_stream(setting, grid, &candidate.cut);
-    else
-        price_rounds(setting, grid, &candidate.cut);
-    double compute_s = norm_least_s(&setting->power, candidate.cut.units_s, setting->power_s);
-    candidate.least_s = norm_least_s(&setting->overlap, compute_s, setting->least_memory_s);
-    return candidate;
-}
-
 /* Prices the candidate and keeps it if it is quicker than the best. */
 static void
-keep_quicker(const struct setting *setting, const struct grid *grid,
-             const struct candidate *candidate, struct gemm_cut *best)
+keep_quicker(const struct setting *setting, const struct candidate *candidate,
+             struct gemm_cut *best)
 {
     double launch_s = setting->device->gemm.launch_s, to_beat_s = best->seconds_s - launch_s;
-    if (candidate->least_s >= to_beat_s)
-        return;
-    struct gemm_cut cut = candidate->cut;
+    const struct grid *grid = candidate->grid;
+    struct gemm_cut cut = {.tiles = grid->tiles,
+                           .tile_m = grid->m,
+                           .tile_n = grid->n,
+                           .splits = candidate->splits,
+                           .is_streamed = candidate->is_streamed,
+                           .workgroups = candidate->workgroups,
+                           .rounds = candidate->rounds,
+                           .units_s = candidate->units_s,
+                           .steps_s = candidate->steps_s};
     price_memory(setting, grid, &cut);
     if (norm_least_s(&setting->overlap, most(cut.units_s, setting->power_s), cut.memory_s) >=
         to_beat_s)
@@ -448,16 +439,25 @@ keep_quicker(const struct setting *setting, const struct grid *grid,
 struct choice {
     struct grid grids[DEVICE_TILES_MAX];
     struct candidate candidates[3 * DEVICE_TILES_MAX];
-    int grid_of[3 * DEVICE_TILES_MAX]; /* each candidate's */
     int count, most_promising;
 };
 
 static void
-choice_add(struct choice *choice, int grid, const struct candidate *candidate)
+choice_add(struct choice *choice, const struct setting *setting, const struct grid *grid,
+           double splits, bool is_streamed)
 {
     int i = choice->count++;
-    choice->grid_of[i] = grid;
-    choice->candidates[i] = *candidate;
+    struct candidate *candidate = &choice->candidates[i];
+    candidate->grid = grid;
+    candidate->splits = splits;
+    candidate->is_streamed = is_streamed;
+    candidate->workgroups = grid->tiles * splits;
+    if (is_streamed)
+        price_stream(setting, grid, candidate);
+    else
+        price_rounds(setting, grid, candidate);
+    double compute_s = norm_least_s(&setting->power, candidate->units_s, setting->power_s);
+    candidate->least_s = norm_least_s(&setting->overlap, compute_s, setting->least_memory_s);
     if (candidate->least_s < choice->candidates[choice->most_promising].least_s)
         choice->most_promising = i;
 }
@@ -467,18 +467,13 @@ choice_add_tile(struct choice *choice, const struct setting *setting, int tile)
 {
     struct grid *grid = &choice->grids[tile];
     *grid = grid_of(setting, &setting->tiles->items[tile]);
-    struct candidate candidate = candidate_new(setting, grid, 1, false);
-    choice_add(choice, tile, &candidate);
+    choice_add(choice, setting, grid, 1, false);
     double splits = useful_splits(setting, grid);
-    if (splits > 1) {
-        candidate = candidate_new(setting, grid, splits, false);
-        choice_add(choice, tile, &candidate);
-    }
+    if (splits > 1)
+        choice_add(choice, setting, grid, splits, false);
     if (setting->device->gemm.stream_k_s[setting->work->dtype] > 0 &&
-        !setting->work->has_whole_k) {
-        candidate = candidate_new(setting, grid, 1, true);
-        choice_add(choice, tile, &candidate);
-    }
+        !setting->work->has_whole_k)
+        choice_add(choice, setting, grid, 1, true);
 }
 
 /* The most promising is priced first, so that few others need more than a look. */
@@ -492,9 +487,9 @@ gemm_cut_quickest(const struct device *device, const struct gemm_work *work)
     for (int i = 0; i < (int)setting.tiles->count; i++)
         choice_add_tile(&choice, &setting, i);
     struct gemm_cut best = {.seconds_s = INFINITY};
-    for (int turn = -1; turn < choice.count; turn++) {
-        int i = turn < 0 ? choice.most_promising : turn;
-        keep_quicker(&setting, &choice.grids[choice.grid_of[i]], &choice.candidates[i], &best);
-    }
+    keep_quicker(&setting, &choice.candidates[choice.most_promising], &best);
+    for (int i = 0; i < choice.count; i++)
+        if (choice.candidates[i].least_s < best.seconds_s - device->gemm.launch_s)
+            keep_quicker(&setting, &choice.candidates[i], &best);
     return best;
 }

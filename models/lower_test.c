@@ -59,7 +59,7 @@ START_TEST(tasks_take_the_fractions_that_their_work_says)
         double found[4] = {0};
         if (from.demand == TASK_NONE)
             continue;
-        const struct task_demand *demand = task_graph_demand(folded.graph, from.demand);
+        const struct task_demand *demand = &task_graph_demands(folded.graph)[from.demand];
         for (size_t i = 0; i < demand->usage_count; i++)
             found[demand->usages[i].resource] += demand->usages[i].amount;
         for (int i = 0; i < 4; i++)

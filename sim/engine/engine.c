@@ -35,6 +35,8 @@ struct drain {
 
 struct engine {
     const struct task_graph *graph;
+    const struct task *tasks; /* the graph's */
+    const struct task_demand *demands;
     struct event_queue *queue;
     struct contention *contention;
     struct task_lists lane_tasks;
@@ -50,6 +52,17 @@ struct engine {
     int64_t now_ps;
     bool has_holds; /* some tasks hold up what begins behind them */
 };
+
+static const uint32_t *
+lanes_of(const struct engine *engine, uint32_t index, size_t *count)
+{
+    const struct task *task = &engine->tasks[index];
+    if (task->lane & TASK_IS_JOINT) {
+        return task_graph_task_lanes(engine->graph, index, count);
+    }
+    *count = 1;
+    return &task->lane;
+}
 
 /* By task: the tasks before it on its lanes and its dependencies. */
 static uint32_t *
@@ -87,6 +100,8 @@ engine_new(const struct task_graph *graph, struct arena *arena)
     struct engine *engine = arena_alloc(arena, 1, sizeof *engine);
     size_t lane_count = task_graph_lane_count(graph);
     engine->graph = graph;
+    engine->tasks = task_graph_tasks(graph);
+    engine->demands = task_graph_demands(graph);
     engine->has_holds = task_graph_has_holds(graph);
     engine->queue = event_queue_new(arena, lane_count);
     engine->contention = contention_new(graph, arena);
@@ -117,7 +132,7 @@ drain_ps(double work, double rate_per_s)
 static void
 begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
 {
-    const struct task_demand *demand = task_graph_demand(engine->graph, task->demand);
+    const struct task_demand *demand = &engine->demands[task->demand];
     uint32_t drain = contention_join(engine->contention, demand, task->resource_base);
     engine->drains = arena_grow(engine->arena, engine->drains, drain, &engine->drain_capacity,
                                 sizeof *engine->drains);
@@ -133,11 +148,11 @@ begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
 }
 
 static void
-begin_plain(struct engine *engine, uint32_t lane, const struct task *task)
+begin_plain(struct engine *engine, uint32_t lane, const struct task *task, int64_t delay_ps)
 {
-    int64_t end_ps = engine->now_ps + task->delay_ps;
+    int64_t end_ps = engine->now_ps + delay_ps;
     if (task->demand != TASK_NONE) {
-        const struct task_demand *demand = task_graph_demand(engine->graph, task->demand);
+        const struct task_demand *demand = &engine->demands[task->demand];
         end_ps += drain_ps(task->work, demand->top_rate_per_s);
     }
     engine->phases[lane] = PHASE_PLAIN;
@@ -148,7 +163,7 @@ static bool
 takes_resources(const struct engine *engine, const struct task *task)
 {
     return task->demand != TASK_NONE && task->work > 0 &&
-           task_graph_demand(engine->graph, task->demand)->usage_count > 0;
+           engine->demands[task->demand].usage_count > 0;
 }
 
 /* The task before this one on its first lane, if that is what ended now; else what
@@ -193,11 +208,11 @@ held_up_ps(const struct engine *engine, const uint32_t *lanes, size_t lane_count
             continue;
         }
         uint32_t running = engine->lane_tasks.items[engine->heads[before]];
-        struct task task = task_graph_task(engine->graph, running);
-        if (engine->waiting[running] > 0 || task.demand == TASK_NONE) {
+        int32_t demand = engine->tasks[running].demand;
+        if (engine->waiting[running] > 0 || demand == TASK_NONE) {
             continue;
         }
-        int64_t hold_ps = task_graph_hold_ps(engine->graph, task.demand);
+        int64_t hold_ps = task_graph_hold_ps(engine->graph, demand);
         held_ps = hold_ps > held_ps ? hold_ps : held_ps;
     }
     return held_ps;
@@ -207,22 +222,22 @@ static void
 start_task(struct engine *engine, uint32_t index)
 {
     size_t lane_count;
-    const uint32_t *lanes = task_graph_task_lanes(engine->graph, index, &lane_count);
+    const uint32_t *lanes = lanes_of(engine, index, &lane_count);
     uint32_t lane = lanes[0];
-    struct task task = task_graph_task(engine->graph, index);
-    if (engine->has_holds)
-        task.delay_ps += held_up_ps(engine, lanes, lane_count);
+    const struct task *task = &engine->tasks[index];
+    int64_t delay_ps =
+        task->delay_ps + (engine->has_holds ? held_up_ps(engine, lanes, lane_count) : 0);
     struct trace_entry *entry = &engine->entries[index];
     entry->released_by = released_by(engine, lane, entry);
     entry->start_ps = engine->now_ps;
     prefetch_next(engine, lane);
-    if (!takes_resources(engine, &task)) {
-        begin_plain(engine, lane, &task);
-    } else if (task.delay_ps == 0) {
-        begin_drain(engine, lane, &task);
+    if (!takes_resources(engine, task)) {
+        begin_plain(engine, lane, task, delay_ps);
+    } else if (delay_ps == 0) {
+        begin_drain(engine, lane, task);
     } else {
         engine->phases[lane] = PHASE_DELAY;
-        event_queue_set(engine->queue, lane, engine->now_ps + task.delay_ps);
+        event_queue_set(engine->queue, lane, engine->now_ps + delay_ps);
     }
 }
 
@@ -247,7 +262,7 @@ end_task(struct engine *engine, uint32_t index)
 {
     engine->entries[index].end_ps = engine->now_ps;
     size_t lane_count;
-    const uint32_t *lanes = task_graph_task_lanes(engine->graph, index, &lane_count);
+    const uint32_t *lanes = lanes_of(engine, index, &lane_count);
     for (size_t i = 0; i < lane_count; i++) {
         engine->heads[lanes[i]]++;
     }
@@ -269,8 +284,7 @@ take_event(struct engine *engine, uint32_t lane)
     uint32_t index = engine->lane_tasks.items[engine->heads[lane]];
     engine->trace->event_count++;
     if (engine->phases[lane] == PHASE_DELAY) {
-        struct task task = task_graph_task(engine->graph, index);
-        begin_drain(engine, lane, &task);
+        begin_drain(engine, lane, &engine->tasks[index]);
         return;
     }
     if (engine->phases[lane] != PHASE_PLAIN) {
@@ -316,7 +330,7 @@ start_first_tasks(struct engine *engine)
         }
         uint32_t task = engine->lane_tasks.items[begins[lane]];
         size_t lane_count;
-        bool is_its_first = task_graph_task_lanes(engine->graph, task, &lane_count)[0] == lane;
+        bool is_its_first = lanes_of(engine, task, &lane_count)[0] == lane;
         if (is_its_first && engine->waiting[task] == 0) {
             start_task(engine, task);
         }

@@ -1,8 +1,8 @@
 /* The task graph: tables that only grow, compact since all ranks together make ten million
  * tasks.
  *
- * A task is one record of 32 bytes. Its lane stands in the record, or, for the few joint tasks,
- * the index of a list of lanes marked by IS_JOINT. Dependencies are pairs in a stack of blocks:
+ * A task takes 32 bytes. Its lane stands in it, or, for the few joint tasks, the index of a list of
+ * lanes marked by TASK_IS_JOINT. Dependencies are pairs in a stack of blocks:
  * only read as a whole, they need neither an index nor room to grow. */
 #include "sim/engine/task_graph.h"
 
@@ -11,17 +11,6 @@
 #include <string.h>
 
 enum { DEPENDENCIES_A_BLOCK = 1024 };
-
-static const uint32_t IS_JOINT = UINT32_C(1) << 31;
-
-struct record {
-    int64_t delay_ps;
-    double work;
-    int32_t demand;
-    uint32_t resource_base;
-    uint32_t tag;
-    uint32_t lane; /* or IS_JOINT | index of a lane list */
-};
 
 struct lane_list {
     size_t count;
@@ -45,7 +34,7 @@ struct resource {
 
 struct task_graph {
     struct arena *arena;
-    struct record *tasks;
+    struct task *tasks;
     size_t task_count, task_capacity;
     struct lane *lanes;
     size_t lane_count, lane_capacity;
@@ -73,7 +62,7 @@ task_graph_new(struct arena *arena, size_t task_count)
 uint32_t
 task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group)
 {
-    assert(graph->lane_count < IS_JOINT);
+    assert(graph->lane_count < TASK_IS_JOINT);
     graph->lanes = arena_grow(graph->arena, graph->lanes, graph->lane_count,
                               &graph->lane_capacity, sizeof *graph->lanes);
     graph->lanes[graph->lane_count] = (struct lane){name, group, TASK_NONE};
@@ -153,20 +142,14 @@ check_task(const struct task_graph *graph, const struct task *task)
 }
 
 static uint32_t
-add_record(struct task_graph *graph, const struct task *task, uint32_t lane)
+add_on_lane(struct task_graph *graph, const struct task *task, uint32_t lane)
 {
     check_task(graph, task);
     assert(graph->task_count < INT32_MAX);
     graph->tasks = arena_grow(graph->arena, graph->tasks, graph->task_count,
                               &graph->task_capacity, sizeof *graph->tasks);
-    graph->tasks[graph->task_count] = (struct record){
-        .delay_ps = task->delay_ps,
-        .work = task->work,
-        .demand = task->demand,
-        .resource_base = task->resource_base,
-        .tag = task->tag,
-        .lane = lane,
-    };
+    graph->tasks[graph->task_count] = *task;
+    graph->tasks[graph->task_count].lane = lane;
     return (uint32_t)graph->task_count++;
 }
 
@@ -174,14 +157,14 @@ uint32_t
 task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane)
 {
     assert(lane < graph->lane_count);
-    return add_record(graph, task, lane);
+    return add_on_lane(graph, task, lane);
 }
 
 uint32_t
 task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
                           const uint32_t *lanes, size_t lane_count)
 {
-    assert(lane_count > 0 && graph->lane_list_count < IS_JOINT);
+    assert(lane_count > 0 && graph->lane_list_count < TASK_IS_JOINT);
     struct lane_list *list =
         arena_alloc(graph->arena, 1, sizeof *list + lane_count * sizeof *lanes);
     list->count = lane_count;
@@ -192,7 +175,7 @@ task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
     graph->lane_lists = arena_grow(graph->arena, graph->lane_lists, graph->lane_list_count,
                                    &graph->lane_list_capacity, sizeof *graph->lane_lists);
     graph->lane_lists[graph->lane_list_count] = list;
-    return add_record(graph, task, IS_JOINT | (uint32_t)graph->lane_list_count++);
+    return add_on_lane(graph, task, TASK_IS_JOINT | (uint32_t)graph->lane_list_count++);
 }
 
 void
@@ -230,14 +213,19 @@ struct task
 task_graph_task(const struct task_graph *graph, uint32_t task)
 {
     assert(task < graph->task_count);
-    const struct record *record = &graph->tasks[task];
-    return (struct task){
-        .delay_ps = record->delay_ps,
-        .work = record->work,
-        .demand = record->demand,
-        .resource_base = record->resource_base,
-        .tag = record->tag,
-    };
+    return graph->tasks[task];
+}
+
+const struct task *
+task_graph_tasks(const struct task_graph *graph)
+{
+    return graph->tasks;
+}
+
+const struct task_demand *
+task_graph_demands(const struct task_graph *graph)
+{
+    return graph->demands;
 }
 
 void
@@ -258,20 +246,13 @@ task_graph_task_lanes(const struct task_graph *graph, uint32_t task, size_t *cou
 {
     assert(task < graph->task_count);
     const uint32_t *lane = &graph->tasks[task].lane;
-    if (!(*lane & IS_JOINT)) {
+    if (!(*lane & TASK_IS_JOINT)) {
         *count = 1;
         return lane;
     }
-    const struct lane_list *list = graph->lane_lists[*lane & ~IS_JOINT];
+    const struct lane_list *list = graph->lane_lists[*lane & ~TASK_IS_JOINT];
     *count = list->count;
     return list->lanes;
-}
-
-const struct task_demand *
-task_graph_demand(const struct task_graph *graph, int32_t demand)
-{
-    assert(demand >= 0 && (size_t)demand < graph->demand_count);
-    return &graph->demands[demand];
 }
 
 const char *

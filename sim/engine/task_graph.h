@@ -47,8 +47,11 @@ struct task {
     double work;      /* then this many units, drained at a shared rate */
     int32_t demand;   /* from task_graph_add_demand; TASK_NONE: only the delay */
     uint32_t resource_base;
-    uint32_t tag; /* the maker's; comes back in the trace */
+    uint32_t tag;  /* the maker's; comes back in the trace */
+    uint32_t lane; /* set as it is added; of a joint task for task_graph_task_lanes to read */
 };
+
+static const uint32_t TASK_IS_JOINT = UINT32_C(1) << 31; /* in its lane */
 
 /* task_count is a guess that saves memory and copying; a task takes 32 bytes and each of its
  * dependencies 8. */
@@ -75,14 +78,17 @@ size_t task_graph_task_count(const struct task_graph *graph);
 size_t task_graph_lane_count(const struct task_graph *graph);
 size_t task_graph_resource_count(const struct task_graph *graph);
 struct task task_graph_task(const struct task_graph *graph, uint32_t task);
-/* Says that the task will be read soon: no effect but on the time it takes. */
+/* Says that the task will be read soon: no effect but on the time it takes. Never inline: of a
+ * function that does nothing else gcc drops the calls. */
 void task_graph_prefetch(const struct task_graph *graph, uint32_t task);
 struct lane task_graph_lane(const struct task_graph *graph, uint32_t lane);
 /* The lanes of a task: *count of them, in the order they were given. Like every pointer below,
  * good until the graph is added to. */
 const uint32_t *task_graph_task_lanes(const struct task_graph *graph, uint32_t task,
                                       size_t *count);
-const struct task_demand *task_graph_demand(const struct task_graph *graph, int32_t demand);
+/* All tasks and demands, by index: for who reads them more often than a call may cost. */
+const struct task *task_graph_tasks(const struct task_graph *graph);
+const struct task_demand *task_graph_demands(const struct task_graph *graph);
 bool task_graph_has_holds(const struct task_graph *graph);
 int64_t task_graph_hold_ps(const struct task_graph *graph, int32_t demand);
 const char *task_graph_resource_name(const struct task_graph *graph, uint32_t resource);

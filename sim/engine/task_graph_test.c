@@ -43,7 +43,8 @@ START_TEST(a_task_comes_back_as_it_was_given)
     struct task_graph *graph = task_graph_new(arena, 0);
     uint32_t lane = task_graph_add_lane(graph, "compute", 3);
     int32_t demand = task_graph_add_demand(graph, &(struct task_demand){2, 1, NULL, 0});
-    struct task given = {11, 2.5, demand, 4, 99};
+    struct task given = {
+        .delay_ps = 11, .work = 2.5, .demand = demand, .resource_base = 4, .tag = 99};
     struct task task = task_graph_task(graph, task_graph_add_task(graph, &given, lane));
     ck_assert_int_eq(task.delay_ps, 11);
     ck_assert(task.work == 2.5);
@@ -61,7 +62,7 @@ START_TEST(a_demand_is_copied_without_empty_usages)
     struct task_usage usages[] = {{0, 0.5}, {1, 0}, {2, 4}};
     int32_t index = task_graph_add_demand(graph, &(struct task_demand){8, 3, usages, 3});
     usages[0].amount = 77;
-    const struct task_demand *demand = task_graph_demand(graph, index);
+    const struct task_demand *demand = &task_graph_demands(graph)[index];
     ck_assert(demand->top_rate_per_s == 8 && demand->weight == 3);
     ck_assert_uint_eq(demand->usage_count, 2);
     ck_assert(demand->usages[0].amount == 0.5);

@@ -84,7 +84,7 @@ ready:
 quoted = '$(subst ','\'',$1)'
 hold   = mkdir -p $(@D); echo $(call quoted,$1) | cmp -s - $@ || echo $(call quoted,$1) >$@
 $(BUILD)/flags: FORCE | ready
-	@$(call hold,$(COMPILE) / $(TIMED_OPT) / $(LINK))
+	@$(call hold,$(COMPILE) / $(TIMED_OPT) / $(QUICK_OPT) / $(LINK))
 $(BUILD)/sources: FORCE
 	@$(call hold,$(SOURCES))
 
@@ -98,6 +98,11 @@ TIMED_OBJECTS := $(BUILD)/obj/validate/cpu_rows.o $(BUILD)/obj/validate/cpu_stre
                  $(BUILD)/obj/validate/cpu_experts.o
 TIMED_OPT     := -O3 -march=native -fno-math-errno -fno-trapping-math
 $(TIMED_OBJECTS): private OPT := $(OPT) $(TIMED_OPT)
+
+# What a search runs through thousands of times: 1.03 to 1.2 times as fast for 2 s more of compiling.
+QUICK_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter sim/engine/% hw/% models/%,$(LIBRARY)))
+QUICK_OPT     := -O3
+$(QUICK_OBJECTS): private OPT := $(OPT) $(QUICK_OPT)
 
 $(BUILD)/obj/validate/cpu_threads.o: private OPT := $(OPT) -fopenmp
 

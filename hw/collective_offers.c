@@ -29,7 +29,8 @@ struct collective_offers
 collective_offers_in_node(enum node_algorithm algorithm, enum collective_kind kind,
                           struct ranks_shape shape, double bytes)
 {
-    struct collective_offers offers = {.count = 0};
+    struct collective_offers offers;
+    offers.count = 0;
     switch (kind) {
     case COLLECTIVE_ALL_REDUCE:
         offer(&offers, schedule_gather_twice(node_gather(algorithm, shape, bytes)));
@@ -58,7 +59,8 @@ struct collective_offers
 collective_offers_on_rail(const struct fabric *fabric, enum collective_kind kind,
                           struct ranks_shape shape, double bytes)
 {
-    struct collective_offers offers = {.count = 0};
+    struct collective_offers offers;
+    offers.count = 0;
     switch (kind) {
     case COLLECTIVE_ALL_REDUCE:
         offer(&offers, schedule_gather_twice(schedule_rail_ring_gather(shape, bytes)));
@@ -121,7 +123,8 @@ struct collective_offers
 collective_offers_on_levels(const struct fabric *fabric, enum collective_kind kind,
                             struct ranks_shape shape, double bytes)
 {
-    struct collective_offers offers = {.count = 0};
+    struct collective_offers offers;
+    offers.count = 0;
     switch (kind) {
     case COLLECTIVE_ALL_REDUCE:
         offer(&offers, schedule_flat_ring_reduce(shape, bytes));
@@ -167,7 +170,8 @@ struct collective_offers
 collective_offers_of_sends(struct send_ways ways, double bytes)
 {
     bool uses_link = ways.in_nodes || ways.is_forwarded;
-    struct collective_offers offers = {.count = 0};
+    struct collective_offers offers;
+    offers.count = 0;
     offer(&offers, (struct collective_schedule){
                        .algorithm = name_of_sends(ways),
                        .launches = 1,

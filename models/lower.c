@@ -317,19 +317,20 @@ has_part(const struct slot *slot, const struct placement *placement, enum peers 
     return peers != PEERS_ENDS || stage == 0 || stage == placement->pipeline - 1;
 }
 
-/* Slots by the lowest rank of their group: those with the same one meet. */
+/* Slots by the lowest rank of their group: those with the same one meet. `of_rank` has room for
+ * every rank and is as it was afterwards, empty. */
 static void
-add_crowds(struct lowering *lowering, enum peers peers)
+add_crowds(struct lowering *lowering, enum peers peers, struct crowd **of_rank)
 {
     const struct placement *placement = &lowering->program->placement;
-    struct crowd *crowds =
-        arena_alloc(lowering->arena, (size_t)placement->ranks, sizeof *crowds);
     for (uint32_t i = 0; i < lowering->slot_count; i++) {
         if (!has_part(&lowering->slots[i], placement, peers))
             continue;
         int64_t first = placement_first(placement, peers, lowering->slots[i].place);
-        lowering->slots[i].crowds[peers] = &crowds[first];
-        crowds[first].count++;
+        if (!of_rank[first])
+            of_rank[first] = arena_alloc(lowering->arena, 1, sizeof **of_rank);
+        lowering->slots[i].crowds[peers] = of_rank[first];
+        of_rank[first]->count++;
     }
     for (uint32_t i = 0; i < lowering->slot_count; i++) {
         struct crowd *crowd = lowering->slots[i].crowds[peers];
@@ -339,9 +340,12 @@ add_crowds(struct lowering *lowering, enum peers peers)
             crowd->slots = arena_alloc(lowering->arena, crowd->count, sizeof *crowd->slots);
         crowd->slots[crowd->come++] = i;
     }
-    for (uint32_t i = 0; i < lowering->slot_count; i++)
-        if (lowering->slots[i].crowds[peers])
-            lowering->slots[i].crowds[peers]->come = 0;
+    for (uint32_t i = 0; i < lowering->slot_count; i++) {
+        if (!lowering->slots[i].crowds[peers])
+            continue;
+        lowering->slots[i].crowds[peers]->come = 0;
+        of_rank[placement_first(placement, peers, lowering->slots[i].place)] = NULL;
+    }
 }
 
 static void
@@ -355,8 +359,10 @@ add_slots(struct lowering *lowering)
         add_slot(lowering, i, kind, is_all ? (int64_t)i : kind->slowest_rank);
         lowering->slots[i].place = is_all ? (int64_t)i : kind->rank;
     }
+    struct crowd **of_rank =
+        arena_alloc(lowering->arena, (size_t)program->placement.ranks, sizeof *of_rank);
     for (int peers = 0; peers < PEERS_COUNT; peers++)
-        add_crowds(lowering, (enum peers)peers);
+        add_crowds(lowering, (enum peers)peers, of_rank);
 }
 
 int64_t

@@ -85,9 +85,8 @@ add_sigma(const struct step_work *work, double seconds_s, double *sums_s)
 static double
 chain_sigma_s(const struct step *step, struct arena *arena)
 {
-    size_t length = trace_critical_path(step->trace, NULL, 0);
-    uint32_t *chain = arena_alloc(arena, length, sizeof *chain);
-    trace_critical_path(step->trace, chain, length);
+    uint32_t *chain = arena_alloc_unset(arena, step->trace->count, sizeof *chain);
+    size_t length = trace_critical_path(step->trace, chain, step->trace->count);
     double sums_s[SIGMA_GROUPS] = {0};
     for (size_t i = 0; i < length; i++) {
         const struct trace_entry *entry = &step->trace->entries[chain[i]];

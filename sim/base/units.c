@@ -1,24 +1,14 @@
 /* SI units inside, people's units outside. */
 #include "sim/base/units.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-static const double PS_PER_S = 1e12;
-
-int64_t
-units_ps_from_s(double s)
-{
-    assert(s >= 0 && s < 9.2e6 && "a time within the clock's 106 days");
-    return units_whole_ps(s * PS_PER_S);
-}
-
 double
 units_s_from_ps(int64_t ps)
 {
-    return (double)ps / PS_PER_S;
+    return (double)ps / UNITS_PS_PER_S;
 }
 
 /* From here on a whole number of the last prefix is too long to read. */

@@ -2,7 +2,10 @@
 #ifndef SIM_BASE_UNITS_H
 #define SIM_BASE_UNITS_H
 
+#include <assert.h>
 #include <stdint.h>
+
+static const double UNITS_PS_PER_S = 1e12;
 
 enum { UNITS_TEXT_MAX = 24 };
 
@@ -11,9 +14,6 @@ struct units_text {
     char text[UNITS_TEXT_MAX];
 };
 
-/* Seconds to the engine's clock, rounded to the nearest picosecond. Asserts that s is finite, not
- * negative and under the clock's range of 106 days. */
-int64_t units_ps_from_s(double s);
 /* Picoseconds to the nearest whole one, halves up, as llround has it: of what is >= 0 and under the
  * clock's range. A call of the C library takes longer than all else that a task's end takes. */
 static inline int64_t
@@ -21,6 +21,14 @@ units_whole_ps(double ps)
 {
     int64_t whole = (int64_t)ps;
     return whole + (ps - (double)whole >= 0.5);
+}
+/* Seconds to the engine's clock, rounded to the nearest picosecond. Asserts that s is finite, not
+ * negative and under the clock's range of 106 days. */
+static inline int64_t
+units_ps_from_s(double s)
+{
+    assert(s >= 0 && s < 9.2e6 && "a time within the clock's 106 days");
+    return units_whole_ps(s * UNITS_PS_PER_S);
 }
 double units_s_from_ps(int64_t ps);
 

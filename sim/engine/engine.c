@@ -19,7 +19,6 @@
 #include "sim/engine/contention.h"
 #include "sim/engine/event_queue.h"
 
-static const double PS_PER_S = 1e12;
 static const double S_PER_PS = 1e-12;
 
 /* What a lane's task does: the number of its drain, or one of these. */
@@ -124,7 +123,7 @@ engine_new(const struct task_graph *graph, struct arena *arena)
 static int64_t
 drain_ps(double work, double rate_per_s)
 {
-    double ps = work / rate_per_s * PS_PER_S;
+    double ps = work / rate_per_s * UNITS_PS_PER_S;
     assert(ps < (double)(INT64_MAX / 2) && "the clock's range is 106 days");
     return units_whole_ps(ps);
 }

@@ -44,7 +44,8 @@ struct reader {
     const struct text *text;
     int64_t rank_count;
     bool has_header;
-    uint32_t *table; /* open addressing over ids: flows, or NONE */
+    bool is_numbered; /* each id is its flow's place in the list: then there is no table */
+    uint32_t *table;  /* open addressing over ids: flows, or NONE */
     size_t table_mask;
     struct arena *arena;
     struct error_list *errors;
@@ -306,6 +307,29 @@ read_lines(struct reader *reader)
                                                       "id,start_s,src,dst,bytes,deps"));
 }
 
+/* The number that is written so, from 0 and without a needless 0 before it; or NONE. */
+static uint32_t
+id_number(const char *id)
+{
+    uint64_t number = 0;
+    size_t length = id_length(id);
+    bool is_number = length > 0 && length < 10 && (id[0] != '0' || length == 1);
+    for (size_t i = 0; i < length && is_number; i++) {
+        is_number = id[i] >= '0' && id[i] <= '9';
+        number = number * 10 + (uint64_t)(id[i] - '0');
+    }
+    return is_number ? (uint32_t)number : NONE;
+}
+
+static bool
+is_numbered(const struct reader *reader)
+{
+    for (uint32_t i = 0; i < reader->list->count; i++)
+        if (id_number(reader->list->text + reader->flows[i].id) != i)
+            return false;
+    return true;
+}
+
 /* The place of that id in the table: its flow's, or the free one where it belongs. */
 static uint32_t *
 find_id(const struct reader *reader, const char *id)
@@ -344,13 +368,24 @@ enter_ids(struct reader *reader, struct arena *scratch)
     return is_right;
 }
 
+/* Or NONE. Ids of a list of 100,000 flows lie in some megabytes: a table of them is what takes
+ * longest to walk. */
+static uint32_t
+find_flow(const struct reader *reader, const char *id)
+{
+    if (!reader->is_numbered)
+        return *find_id(reader, id);
+    uint32_t number = id_number(id);
+    return number < reader->list->count ? number : NONE;
+}
+
 static bool
 find_dependencies(struct reader *reader)
 {
     bool is_right = true;
     for (size_t i = 0; i < reader->dependency_count; i++) {
         const char *id = reader->list->text + reader->dependencies[i];
-        uint32_t flow = *find_id(reader, id);
+        uint32_t flow = find_flow(reader, id);
         if (flow == NONE)
             is_right = fail_at(reader, id,
                                arena_format(reader->arena, "deps: no flow has the id %.*s",
@@ -365,7 +400,9 @@ static bool
 link_flows(struct reader *reader)
 {
     struct arena *scratch = arena_new_beside(reader->arena);
-    bool is_right = enter_ids(reader, scratch) && find_dependencies(reader);
+    reader->is_numbered = is_numbered(reader);
+    bool is_right =
+        (reader->is_numbered || enter_ids(reader, scratch)) && find_dependencies(reader);
     arena_free(scratch);
     return is_right;
 }

@@ -133,6 +133,24 @@ START_TEST(dependencies_may_stand_further_down)
 }
 END_TEST
 
+/* Numbered from 0 as they stand, as most lists are, or not quite: ids are texts all the same. */
+START_TEST(an_id_that_is_a_number_is_found_by_its_text)
+{
+    const struct flow_list *list = read_right(HEAD "0,0,0,1,1,2\n1,0,0,1,1,0;2\n2,0,0,1,1,\n");
+    ck_assert_uint_eq(list->dependencies[0], 2);
+    ck_assert_uint_eq(list->dependencies[1], 0);
+    ck_assert_uint_eq(list->dependencies[2], 2);
+    list = read_right(HEAD "1,0,0,1,1,\n0,0,0,1,1,1\n00,0,0,1,1,0\n");
+    ck_assert_uint_eq(list->dependencies[0], 0);
+    ck_assert_uint_eq(list->dependencies[1], 1);
+    check_fault(HEAD "0,0,0,1,1,\n1,0,0,1,1,00\n", "a.csv:3: deps: no flow has the id 00");
+    check_fault(HEAD "0,0,0,1,1,\n1,0,0,1,1,2\n", "a.csv:3: deps: no flow has the id 2");
+    check_fault(HEAD "0,0,0,1,1,\n1,0,0,1,1,4294967296\n",
+                "a.csv:3: deps: no flow has the id 4294967296");
+    check_fault(HEAD "0,0,0,1,1,\n0,0,0,1,1,\n", "a.csv:3: a second flow of the id 0");
+}
+END_TEST
+
 START_TEST(each_wrong_row_is_named)
 {
     check_fault(HEAD "a,0,0,32,1,\nb,0,x,1,1,\nc,0,,1,1,\n",
@@ -207,6 +225,7 @@ flow_list_suite(void)
     tcase_add_test(facts, a_row_is_a_flow);
     tcase_add_test(facts, quotes_blanks_crlf_and_a_byte_order_mark_change_nothing);
     tcase_add_test(facts, numbers_are_read_to_the_last_bit);
+    tcase_add_test(facts, an_id_that_is_a_number_is_found_by_its_text);
     tcase_add_test(facts, a_list_without_flows_is_a_list);
     tcase_add_test(facts, dependencies_may_stand_further_down);
     tcase_add_test(facts, each_wrong_row_is_named);

@@ -18,7 +18,8 @@ static const double HIP_CACHE_BYTES = 268435456;
 struct gpu_options
 gpu_options_new(void)
 {
-    return (struct gpu_options){.graph_s = 0.012, .replays = 9, .sets_max = 16, .seed = 1};
+    return (struct gpu_options){
+        .graph_s = 0.012, .replays = 9, .sets_max = 16, .timeout_s = 60, .seed = 1};
 }
 
 bool

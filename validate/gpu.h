@@ -15,10 +15,11 @@ struct gpu_options {
     int64_t sets_max;    /* of operands */
     double cache_bytes;  /* of the last cache, 0: what the device says */
     double memory_bytes; /* the most that operands may take, 0: what is free */
+    double timeout_s;    /* a collective that lasts longer is aborted */
     uint64_t seed;
 };
 
-/* Twelve thousandths of a second a replay, nine replays, 16 sets. */
+/* Twelve thousandths of a second a replay, nine replays, 16 sets, a minute. */
 struct gpu_options gpu_options_new(void);
 
 struct gpu {

@@ -50,6 +50,7 @@ struct gpu_api {
     int (*stream_new)(void **stream, unsigned flags);
     int (*stream_free)(void *stream);
     int (*stream_wait)(void *stream);
+    int (*stream_query)(void *stream); /* 0: it is empty; GPU_STATUS_NOT_READY */
     int (*event_new)(void **event, unsigned flags);
     int (*event_free)(void *event);
     int (*event_record)(void *event, void *stream);
@@ -105,6 +106,8 @@ struct gpu_api {
     int (*communicators_new)(void **communicators, int count, const int *devices);
     int (*communicator_free)(void *communicator);
     int (*communicator_abort)(void *communicator); /* frees it too */
+    /* What went wrong on the way, after the call had returned. */
+    int (*communicator_error)(void *communicator, int *status);
     int (*group_start)(void);
     int (*group_end)(void);
     int (*all_reduce)(const void *from, void *to, size_t count, int type, int operation,
@@ -138,12 +141,14 @@ struct gpu_numbers {
 const struct gpu_numbers *gpu_numbers(enum gpu_vendor vendor);
 
 /* The same for both. Driver statuses: CUresult of cuda.h 13.0, hipError_t of ROCm 6.
- * ncclDataType_t and ncclRedOp_t: nccl.h 2.28, RCCL's are the same. */
+ * ncclResult_t, ncclDataType_t and ncclRedOp_t: nccl.h 2.28, RCCL's are the same. */
 enum {
     GPU_STATUS_OUT_OF_MEMORY = 2,
     GPU_STATUS_NO_DEVICE = 100,
-    GPU_CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
-    GPU_STREAM_APART = 1,   /* CU_STREAM_NON_BLOCKING, hipStreamNonBlocking */
+    GPU_STATUS_NOT_READY = 600,
+    GPU_CAPTURE_THREAD = 1,         /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
+    GPU_STREAM_APART = 1,           /* CU_STREAM_NON_BLOCKING, hipStreamNonBlocking */
+    GPU_COLLECTIVE_IN_PROGRESS = 7, /* no fault */
     GPU_COLLECTIVE_SUM = 0,
     GPU_COLLECTIVE_INT8 = 0,
     GPU_COLLECTIVE_FP16 = 6,

@@ -18,7 +18,8 @@ static const char *const hip_functions[GPU_LIBRARY_COUNT] = {
         " hipDevicePrimaryCtxRelease( hipCtxSetCurrent( hipMemGetInfo( hipMalloc( hipFree("
         " hipHostMalloc( hipHostFree( hipMemcpyHtoD( hipMemcpyDtoH( hipMemcpyDtoDAsync("
         " hipMemcpyHtoDAsync( hipMemcpyDtoHAsync( hipMemsetD8Async( hipStreamCreateWithFlags("
-        " hipStreamDestroy( hipStreamSynchronize( hipEventCreateWithFlags( hipEventDestroy("
+        " hipStreamDestroy( hipStreamSynchronize( hipStreamQuery( hipEventCreateWithFlags("
+        " hipEventDestroy("
         " hipEventRecord( hipEventSynchronize( hipEventElapsedTime( hipStreamBeginCapture("
         " hipStreamEndCapture( hipGraphInstantiateWithFlags( hipGraphLaunch("
         " hipGraphExecDestroy( hipGraphDestroy( hipModuleLoadData( hipModuleUnload("
@@ -36,7 +37,8 @@ static const char *const hip_functions[GPU_LIBRARY_COUNT] = {
         " hipblasLtMatmulAlgoGetHeuristic( hipblasLtMatmul(",
     [GPU_COLLECTIVES] =
         " ncclGetVersion( ncclGetErrorString( ncclCommInitAll( ncclCommDestroy( ncclCommAbort("
-        " ncclGroupStart( ncclGroupEnd( ncclAllReduce( ncclAllGather( ncclReduceScatter("
+        " ncclCommGetAsyncError( ncclGroupStart( ncclGroupEnd( ncclAllReduce( ncclAllGather( "
+        "ncclReduceScatter("
         " ncclBroadcast( ncclSend( ncclRecv(",
 };
 

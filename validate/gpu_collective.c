@@ -301,13 +301,70 @@ gpu_collective_call(const struct gpu_collective_work *work, struct error_list *e
     return library_ok(work->all, status != 0 ? status : ended, "a call", errors);
 }
 
+/* ---- Waiting */
+
+/* The library tells what went wrong on the way, as in a link, by this alone: streams then never
+ * empty. */
+static bool
+is_well(const struct gpu_collective_work *work, struct error_list *errors)
+{
+    const struct gpu_api *api = api_of(work->all);
+    for (int i = 0; i < work->ranks; i++) {
+        int fault = 0;
+        int status = api->communicator_error(work->all->communicators[work->ranks][i], &fault);
+        if (status == 0 && fault != GPU_COLLECTIVE_IN_PROGRESS)
+            status = fault;
+        if (!library_ok(work->all, status, "running", errors))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_in_time(const struct gpu_collective_work *work, double begun_s, struct error_list *errors)
+{
+    const struct measure_clock clock = measure_system_clock();
+    double timeout_s = work->all->gpu->options.timeout_s;
+    return clock.now_s(clock.context) - begun_s <= timeout_s ||
+           error_add(errors, ERROR_INFEASIBLE, "", "%s: it did not end in %g s and was aborted",
+                     gpu_library_name(work->all->gpu->libraries.vendor, GPU_COLLECTIVES),
+                     timeout_s);
+}
+
+/* Ends what runs on the devices; the next collective gets new communicators. */
+static void
+give_up(const struct gpu_collective_work *work)
+{
+    void **communicators = work->all->communicators[work->ranks];
+    for (int i = 0; i < work->ranks; i++) {
+        (void)api_of(work->all)->communicator_abort(communicators[i]);
+        communicators[i] = NULL;
+    }
+}
+
+static bool
+wait_for_rank(const struct gpu_collective_work *work, int rank, double begun_s,
+              struct error_list *errors)
+{
+    const struct gpu_api *api = api_of(work->all);
+    int status;
+    if (!gpu_rank_turn_to(work->all, rank, errors))
+        return false;
+    while ((status = api->stream_query(work->all->ranks[rank].stream)) == GPU_STATUS_NOT_READY)
+        if (!is_well(work, errors) || !is_in_time(work, begun_s, errors)) {
+            give_up(work);
+            return false;
+        }
+    return gpu_ok(work->all->gpu, status, "running", errors);
+}
+
 bool
 gpu_collective_wait(const struct gpu_collective_work *work, struct error_list *errors)
 {
+    const struct measure_clock clock = measure_system_clock();
+    double begun_s = clock.now_s(clock.context);
     for (int i = 0; i < work->ranks; i++)
-        if (!gpu_rank_turn_to(work->all, i, errors) ||
-            !gpu_ok(work->all->gpu, api_of(work->all)->stream_wait(work->all->ranks[i].stream),
-                    "running", errors))
+        if (!wait_for_rank(work, i, begun_s, errors))
             return false;
     return true;
 }

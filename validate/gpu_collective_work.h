@@ -36,7 +36,8 @@ bool gpu_rank_turn_to(const struct gpu_collectives *all, int rank, struct error_
 /* One call on every rank. */
 bool gpu_collective_call(const struct gpu_collective_work *work, struct error_list *errors);
 
-/* Until every rank's stream is empty. */
+/* Until every rank's stream is empty. False after adding what the library reports on the way, or
+ * that it did not end in time: its communicators are aborted then. */
 bool gpu_collective_wait(const struct gpu_collective_work *work, struct error_list *errors);
 
 /* Runs it once on small whole numbers; false when a result is not exact, or on a fault. */

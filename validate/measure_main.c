@@ -38,7 +38,8 @@ static const char help[] =
     "  --threads N       of the CPU for a kernel (1): rows are shared out by OpenMP, products "
     "are\n"
     "                    OpenBLAS's; attention, transposes and convolutions stay on one\n"
-    "  --timeout S       most seconds for one line between processes (60)\n"
+    "  --timeout S       most seconds for one line between processes, for one collective\n"
+    "                    between GPUs (60)\n"
     "  --seconds S       time for the repeats of one kernel (0.5)\n"
     "  --repeats N       of one kernel on a CPU, at most (200): each on other operands\n"
     "  --rounds N        kernels of the list take turns on a CPU, N times at most: what "
@@ -235,6 +236,7 @@ open_gpu(struct program *program, enum gpu_vendor vendor, struct arena *arena)
     options->graph_s = program->options.effort.budget_s / replays_per_budget;
     options->seed = program->options.seed;
     options->memory_bytes = program->memory_bytes;
+    options->timeout_s = program->timeout_s;
     if (program->cache_bytes > 0)
         options->cache_bytes = program->cache_bytes;
     if (program->operand_sets >= 1)

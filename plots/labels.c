@@ -197,16 +197,20 @@ find_place(const struct placing *placing, const struct label *label, double widt
     return isfinite(least_pt);
 }
 
-/* A place for the text or, where there is none, for a shorter and shorter one: what is then to be
- * drawn, NULL where no place is large enough. */
+/* A place for the text, on its own side of the curves or else beyond them, or, where there is none,
+ * for a shorter and shorter one: what is then to be drawn, NULL where no place is large enough. */
 static const char *
-find_cut(const struct placing *placing, const struct label *label, struct placed *best,
-         const struct canvas *canvas)
+find_text(struct placing *placing, const struct label *label, struct placed *best,
+          const struct canvas *canvas)
 {
     const char *text = label->text;
     double whole_pt = canvas_text_width_pt(canvas, &label->font, text), width_pt = whole_pt;
     while (width_pt > 0.0) {
-        if (find_place(placing, label, width_pt, best))
+        bool has_place = find_place(placing, label, width_pt, best);
+        placing->may_cross = true;
+        has_place = has_place || find_place(placing, label, width_pt, best);
+        placing->may_cross = false;
+        if (has_place)
             return text;
         double wanted_pt = shorter * fmin(width_pt, placing->field->box.width_pt);
         if (wanted_pt < shortest_em * label->font.size_pt)
@@ -215,18 +219,6 @@ find_cut(const struct placing *placing, const struct label *label, struct placed
         width_pt = canvas_text_width_pt(canvas, &label->font, text);
     }
     return NULL;
-}
-
-/* The same; of what has no place its own side of the curves, one beyond them. */
-static const char *
-find_text(struct placing *placing, const struct label *label, struct placed *best,
-          const struct canvas *canvas)
-{
-    const char *text = find_cut(placing, label, best, canvas);
-    placing->may_cross = text == NULL;
-    text = text != NULL ? text : find_cut(placing, label, best, canvas);
-    placing->may_cross = false;
-    return text;
 }
 
 static struct coverage *

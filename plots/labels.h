@@ -2,9 +2,9 @@
  * others let it.
  *
  *            ○ first      ○             a label right of its point; where that is taken above,
- *      second            third          below or left of it; farther off it gets a line; where no
- *            \                          place is large enough its middle is left out: "fou…th"; at
- *             ○                         last its line may cross a curve
+ *      second            third          below or left of it; farther off it gets a line, if it
+ *            \                          must across a curve; where no place is large enough its
+ *             ○                         middle is left out: "fou…th"
  */
 #ifndef PLOTS_LABELS_H
 #define PLOTS_LABELS_H

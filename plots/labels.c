@@ -187,6 +187,7 @@ find_place(const struct placing *placing, const struct label *label, double widt
             break;
         for (int i = 0; i < DIRECTION_COUNT; i++) {
             struct placed place = make_place(label, width_pt, &directions[i], rings_pt[ring]);
+            place.is_led |= placing->may_cross; /* else it would seem to be of what is there */
             double cost_pt = rings_pt[ring] + directions[i].dislike_pt;
             if (cost_pt >= least_pt || !is_free(placing, &place))
                 continue;

@@ -181,11 +181,12 @@ highest_pt(const struct stack *stack, double left_pt, double right_pt)
 /* With a swatch in a line over the stack, under the limit, from x on: the x behind it, or that x
  * again where it has no room. */
 static double
-draw_outer_name(const struct stack *stack, size_t layer, double x_pt, struct canvas *canvas)
+draw_outer_name(const struct stack *stack, size_t layer, double from_pt, struct canvas *canvas)
 {
     const struct timeline_layer *looks = &stack->curve->layers[layer];
     const struct canvas_font font = {STYLE_TINY_PT, false, STYLE_QUIET, CANVAS_LEFT};
     double width_pt = outer_swatch_pt + 3.0 + canvas_text_width_pt(canvas, &font, looks->name);
+    double x_pt = from_pt;
     for (int i = 0; i < 2; i++) { /* right of what would cross it */
         double edge = stack->panel->edges_pt[i] - stack->box.x_pt;
         if (edge > x_pt - 3.0 && edge < x_pt + width_pt + 3.0)
@@ -198,7 +199,7 @@ draw_outer_name(const struct stack *stack, size_t layer, double x_pt, struct can
     if (x_pt + width_pt > stack->box.width_pt - 3.0 ||
         highest_pt(stack, x_pt, x_pt + width_pt) < top_pt + outer_line_pt ||
         panel_is_on_edge(stack->panel, left_pt, left_pt + width_pt))
-        return x_pt;
+        return from_pt;
     double foot_pt = top_pt + 0.8 * outer_line_pt;
     canvas_fill(canvas,
                 (struct canvas_box){left_pt, foot_pt - outer_swatch_pt, outer_swatch_pt,

@@ -4,19 +4,22 @@
 #include "models/fp8.h"
 #include "models/pricing.h"
 
-enum { SIZES_MAX = 64 }; /* different matrix sizes of a model */
+enum { SIZES_MAX = 64 };    /* different matrix sizes of a model */
+enum { SHARES_KNOWN = 64 }; /* of a thousand ranks' some thirty differ */
 
-/* Newton-Schulz prices by size: a model has few sizes and very many matrices. */
-struct matrix_prices {
+/* Newton-Schulz prices by size: a model has few sizes and very many matrices. And the shares priced
+ * last with their prices, the newest in place (share_count - 1) % SHARES_KNOWN. */
+struct share_prices {
     int64_t rows[SIZES_MAX], columns[SIZES_MAX];
     const struct step_work *works[SIZES_MAX];
     int count;
-    const struct optimizer_share *last; /* the share priced before, and its prices */
-    const struct step_work **last_out;
+    const struct optimizer_share *shares[SHARES_KNOWN];
+    const struct step_work *const *share_works[SHARES_KNOWN];
+    int share_count;
 };
 
 static const struct step_work *
-price_matrix(const struct pricing *pricing, struct matrix_prices *prices, int64_t rows,
+price_matrix(const struct pricing *pricing, struct share_prices *prices, int64_t rows,
              int64_t columns)
 {
     for (int i = 0; i < prices->count; i++)
@@ -39,7 +42,7 @@ price_matrix(const struct pricing *pricing, struct matrix_prices *prices, int64_
 
 /* All matrices of a share one after the other, as one piece of work. */
 static const struct step_work *
-price_newton_schulz(const struct pricing *pricing, struct matrix_prices *prices,
+price_newton_schulz(const struct pricing *pricing, struct share_prices *prices,
                     const struct optimizer_share *share)
 {
     struct step_work *sum = arena_alloc(pricing->arena, 1, sizeof *sum);
@@ -281,25 +284,46 @@ has_same_matrices(const struct optimizer_share *a, const struct optimizer_share 
     return is_same;
 }
 
-/* Neighbours mostly have as much to do: then they have the same prices. */
 static bool
-price_share(const struct pricing *pricing, struct matrix_prices *prices,
+is_as_much(const struct optimizer_share *a, const struct optimizer_share *b)
+{
+    return a->muon_parameters == b->muon_parameters &&
+           a->adamw_parameters == b->adamw_parameters && a->tensors == b->tensors &&
+           a->fp8_parameters == b->fp8_parameters && has_same_matrices(a, b);
+}
+
+/* The prices of a share with as much to do, but for the exchange; NULL where there is none. */
+static const struct step_work *const *
+find_known(const struct share_prices *prices, const struct optimizer_share *share)
+{
+    for (int i = prices->share_count - 1; i >= 0 && i >= prices->share_count - SHARES_KNOWN;
+         i--)
+        if (is_as_much(share, prices->shares[i % SHARES_KNOWN]))
+            return prices->share_works[i % SHARES_KNOWN];
+    return NULL;
+}
+
+static void
+price_anew(const struct pricing *pricing, struct share_prices *prices,
+           const struct optimizer_share *share, const struct step_work **out)
+{
+    int place = prices->share_count++ % SHARES_KNOWN;
+    price_passes(pricing, share, out);
+    out[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, share);
+    prices->shares[place] = share;
+    prices->share_works[place] = out;
+}
+
+static bool
+price_share(const struct pricing *pricing, struct share_prices *prices,
             const struct owner *owner, const struct step_work **out)
 {
-    const struct optimizer_share *share = owner->share, *last = prices->last;
-    bool has_same = last && has_same_matrices(share, last);
-    if (has_same && last->muon_parameters == share->muon_parameters &&
-        last->adamw_parameters == share->adamw_parameters && last->tensors == share->tensors &&
-        last->fp8_parameters == share->fp8_parameters)
-        for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
-            out[stage] = prices->last_out[stage];
+    const struct step_work *const *known = find_known(prices, owner->share);
+    if (known)
+        memcpy(out, known, SHARE_STAGE_COUNT * sizeof *out);
     else
-        price_passes(pricing, share, out);
+        price_anew(pricing, prices, owner->share, out);
     out[SHARE_EXCHANGE] = price_exchange(pricing, owner);
-    out[SHARE_NEWTON_SCHULZ] = has_same ? prices->last_out[SHARE_NEWTON_SCHULZ]
-                                        : price_newton_schulz(pricing, prices, share);
-    prices->last = share;
-    prices->last_out = out;
     for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
         if (!out[stage])
             return false;
@@ -418,8 +442,8 @@ find_slowest(const struct program *program, const struct sharing *sharing,
 }
 
 static bool
-price_stage(const struct pricing *pricing, struct matrix_prices *prices,
-            struct sharing *sharing, struct program *program)
+price_stage(const struct pricing *pricing, struct share_prices *prices, struct sharing *sharing,
+            struct program *program)
 {
     int64_t count = sharing->count;
     const struct step_work *(*works)[SHARE_STAGE_COUNT] =
@@ -445,7 +469,7 @@ pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensor
                struct program *program, struct rank_program *kinds)
 {
     const struct placement *placement = &program->placement;
-    struct matrix_prices prices = {.count = 0};
+    struct share_prices prices = {.count = 0};
     program->data_ranks = placement->data * placement->context;
     program->shares =
         arena_alloc(pricing->arena, (size_t)(placement->pipeline * program->data_ranks),

@@ -22,8 +22,9 @@
 static const double GROUP_STREAMS = 8;
 
 /* Up to so many weights to an output channel cuDNN takes all groups at once (profiled on H200: 64
- * channels of 4 taps and 128 of 2; 128 of 3 no more). */
-static const int64_t ALL_GROUPS_WEIGHTS_MAX = 256;
+ * channels of 4 taps and 128 of 2; 128 of 3 no more), and from so many tokens on (128 of 4 at
+ * 32,768, not at 16,384). */
+static const int64_t ALL_GROUPS_WEIGHTS_MAX = 256, ALL_GROUPS_TOKENS_MIN = 32768;
 
 /* Tokens that a warp adds up in a step, and warps that a unit holds in workgroups of one (CUDA C++
  * Programming Guide, compute capabilities: 32 workgroups). */
@@ -111,7 +112,7 @@ convolution_groups_s(const struct device *device, const struct convolution *conv
     if (direction == DIRECTION_FORWARD)
         return seconds_s;
     int64_t weights = convolution->channels / convolution->groups * convolution->taps;
-    if (weights <= ALL_GROUPS_WEIGHTS_MAX)
+    if (weights <= ALL_GROUPS_WEIGHTS_MAX || convolution->tokens >= ALL_GROUPS_TOKENS_MIN)
         return seconds_s + chain_s + turning_s(device, convolution);
     double token_s = stream_of(device, DIRECTION_BACKWARD)->element_s;
     return seconds_s + groups_s(device, convolution, token_s);

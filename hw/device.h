@@ -33,10 +33,10 @@ struct device_memory {
     double row_overlap_exponent;
 };
 
-/* A macro-tile of a matrix library: one workgroup's part of the result, and how deep a slab of A
- * and B it loads a step. */
+/* A macro-tile of a matrix library: one workgroup's part of the result, how deep a slab of A and B
+ * it loads a step, and as how many of them a unit holds; 0: as of others. */
 struct device_tile {
-    int64_t m, n, depth_bytes;
+    int64_t m, n, depth_bytes, held;
 };
 
 struct device_tiles {
@@ -64,8 +64,18 @@ struct device_gemm {
     /* Of results, one compute unit, where it adds its part of k to what others left; 0: as storing
      * (the parts lie apart, `split_s` brings them together). */
     double dtype_add_bytes_per_s[DTYPE_COUNT];
+    /* What one unit draws for its multipliers, all units; 0: as L2 gives. Vector instructions
+     * draw each tile through shared memory to registers, which their multiplying waits for. */
+    double dtype_load_bytes_per_s[DTYPE_COUNT];
+    /* What multiplying takes more of a matrix unit that takes operands along k alone: where one
+     * lies across k, to be turned on its way through registers, and once more where the other does
+     * too, which is written again before. */
+    double turned_fraction[DTYPE_COUNT], rewritten_fraction[DTYPE_COUNT];
     double hbm_ramp_s; /* until HBM streams at its rate, of a product that moves for longer */
-    double store_bytes_per_s;  /* of results, one compute unit */
+    double store_bytes_per_s; /* of results, one compute unit */
+    /* Of a tile past the operand's edge, what filling it with zeros takes of loading it: a copy
+     * engine writes whole slabs to shared memory, loads by threads are left out. */
+    double edge_fill_fraction;
     double unaligned_fraction; /* what moving a row takes more that begins within a line */
     /* What loading rows takes more whose distance is a multiple of `crowded_pitch_bytes`: they
      * meet on few of the channels of memory. 0: all distances are alike. */
@@ -78,6 +88,9 @@ struct device_gemm {
     /* Meeting again after steps of all tiles were dealt out evenly; 0: the library never does. */
     double stream_k_s[DTYPE_COUNT];
     int64_t split_maximum;
+    /* Of data types whose kernels take any number of parts, however many tiles there are: the
+     * most; 0: a power of two, while units are idle. */
+    double free_split_maximum[DTYPE_COUNT];
     /* Of one compute unit, at once: while one loads another multiplies. */
     int64_t resident_workgroups;
     double peak_product_flop; /* of the least product that reaches peak rate; 0: not known */
@@ -145,17 +158,19 @@ struct device_attention {
 struct device_stream {
     double fixed_s; /* from launch to end with nothing to move */
     double bandwidth_fraction;
-    /* From a row's first load to its last store, without its width. Of AdamW a workgroup's chunk,
-     * and launches are uneven; of few rows of a scatter_add each after the other; of a copy to or
+    /* From a row's first load to its last store, without its width. Of AdamW a workgroup's chunk
+     * out of L2; of few rows of a scatter_add each after the other; of a copy to or
      * from the host one way along the link; of a convolution's groups the first one's kernels;
      * backward a step of a warp that adds up the weight's gradient. */
     double row_s;
     double element_s; /* what each element of the row adds to that; of a convolution's groups,
                               backward, each token */
-    double wide_element_s; /* the same where a whole workgroup shares the row */
-    double lone_fraction;  /* of its rate that a unit reaches with one such workgroup */
+    double wide_element_s;   /* the same where a whole workgroup shares the row */
+    double narrow_element_s; /* and of two bytes, which is converted; 0: as element_s */
+    double overlap_exponent; /* in place of the memory's row_overlap_exponent; 0: that */
+    double lone_fraction;    /* of its rate that a unit reaches with one such workgroup */
     double sum_row_s; /* a row's part of a sum over all rows, whole device; of a loss one of a
-                              single workgroup's steps */
+                              single workgroup's steps; of AdamW's chunk what HBM adds */
     double group_s;   /* what a convolution's group of several channels adds ... */
     double turned_elements_per_s; /* ... which is turned to channels-last and back */
     double elements_per_s;        /* whole device, of up to two bytes each ... */

@@ -6,7 +6,8 @@ struct gemm_reading {
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
     const struct json *crowded_fraction, *stray_per_byte, *result_scaled_fp8;
     const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
-    const struct json *dtype_split_s, *dtype_add_bytes_per_s;
+    const struct json *dtype_split_s, *dtype_add_bytes_per_s, *dtype_load_bytes_per_s;
+    const struct json *turned_fraction, *rewritten_fraction, *free_split_maximum;
     const struct json *boost_flop_per_s, *sustained_flop_per_s;
 };
 static const struct json_field gemm_fields[] = {
@@ -28,6 +29,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_SECONDS("hbm_ramp_s", gemm_reading, gemm.hbm_ramp_s),
     FIELD_RATE("store_bytes_per_s", gemm_reading, gemm.store_bytes_per_s),
     FIELD_NUMBER("unaligned_fraction", gemm_reading, gemm.unaligned_fraction, 0, 10),
+    FIELD_NUMBER_IF_ANY("edge_fill_fraction", gemm_reading, gemm.edge_fill_fraction, 0, 1),
     FIELD_NUMBER_IF_ANY("crowded_pitch_bytes", gemm_reading, gemm.crowded_pitch_bytes, 0, 1e6),
     FIELD_NUMBER("power_exponent", gemm_reading, gemm.power_exponent, 1, 100),
     FIELD_NUMBER_IF_ANY("mixed_load_gain", gemm_reading, gemm.mixed_load_gain, 0, 2),
@@ -42,6 +44,10 @@ static const struct json_field gemm_fields[] = {
     FIELD_OPTIONAL("dtype_store_bytes_per_s", gemm_reading, dtype_store_bytes_per_s),
     FIELD_OPTIONAL("dtype_split_s", gemm_reading, dtype_split_s),
     FIELD_OPTIONAL("dtype_add_bytes_per_s", gemm_reading, dtype_add_bytes_per_s),
+    FIELD_OPTIONAL("dtype_load_bytes_per_s", gemm_reading, dtype_load_bytes_per_s),
+    FIELD_OPTIONAL("turned_fraction", gemm_reading, turned_fraction),
+    FIELD_OPTIONAL("rewritten_fraction", gemm_reading, rewritten_fraction),
+    FIELD_OPTIONAL("free_split_maximum", gemm_reading, free_split_maximum),
     FIELD_NUMBER("overlap_exponent", gemm_reading, gemm.overlap_exponent, 1, 100),
     FIELD_SECONDS("grouped_switch_s", gemm_reading, gemm.grouped_switch_s),
     FIELD_FRACTION("grouped_fraction", gemm_reading, gemm.grouped_fraction),
@@ -87,21 +93,22 @@ device_read_by_dtype(const struct json *object, double numbers[DTYPE_COUNT], dou
 static bool
 read_tile(const struct json *list, struct device_tile *tile, struct error_list *errors)
 {
-    int64_t sides[3];
-    if (json_count(list) != 3 || json_kind(list) != JSON_KIND_ARRAY)
-        return json_fail(list, errors, "wanted a tile [m, n, depth_bytes]");
-    for (size_t i = 0; i < 3; i++) {
+    int64_t sides[4] = {0};
+    size_t count = json_count(list);
+    if ((count != 3 && count != 4) || json_kind(list) != JSON_KIND_ARRAY)
+        return json_fail(list, errors, "wanted a tile [m, n, depth_bytes] or one with `held`");
+    for (size_t i = 0; i < count; i++) {
         const struct json *side = json_element(list, i);
         if (json_kind(side) != JSON_KIND_INTEGER || json_as_integer(side) < 1 ||
             json_as_integer(side) > 65536)
             return json_fail(side, errors, "wanted a side from 1 to 65536");
         sides[i] = json_as_integer(side);
     }
-    *tile = (struct device_tile){sides[0], sides[1], sides[2]};
+    *tile = (struct device_tile){sides[0], sides[1], sides[2], sides[3]};
     return true;
 }
 
-/* {"value": [[m, n, depth_bytes], ...], "source": "..."} */
+/* {"value": [[m, n, depth_bytes], [m, n, depth_bytes, held], ...], "source": "..."} */
 static bool
 read_tiles(const struct json *object, struct device_tiles *tiles, struct error_list *errors)
 {
@@ -195,6 +202,11 @@ read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
         {reading->dtype_split_s, gemm->dtype_split_s, 0, SECONDS_MAXIMUM},
         {reading->dtype_add_bytes_per_s, gemm->dtype_add_bytes_per_s, RATE_MINIMUM,
          RATE_MAXIMUM},
+        {reading->dtype_load_bytes_per_s, gemm->dtype_load_bytes_per_s, RATE_MINIMUM,
+         RATE_MAXIMUM},
+        {reading->turned_fraction, gemm->turned_fraction, 0, 10},
+        {reading->rewritten_fraction, gemm->rewritten_fraction, 0, 10},
+        {reading->free_split_maximum, gemm->free_split_maximum, 1, 64},
     };
     bool is_right = true;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)

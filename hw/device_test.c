@@ -100,6 +100,8 @@ START_TEST(sections_of_another_kind_are_refused)
     check_refused("gemm.tiles.value", "[]", "tiles", "list of 1 to");
     check_refused("gemm.tiles.value", "[[128, 128]]", "tiles", "tile");
     check_refused("gemm.tiles.value", "[[128, 128, 0]]", "tiles", "side");
+    check_refused("gemm.tiles.value", "[[128, 128, 64, 0]]", "tiles", "side");
+    check_refused("gemm.tiles.value", "[[128, 128, 64, 1, 1]]", "tiles", "tile");
     check_refused("attention", "{}", "$.attention", "implementations");
     check_refused("attention.0.otherwise", "\"aiter_a16\"", "$.attention[0].otherwise",
                   "runs everything itself");

@@ -95,6 +95,7 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
     double bytes = dtype_bytes(kernel->dtype);
     bool is_a_transposed = gemm->layout == GEMM_TN;
     bool is_b_transposed = gemm->layout == GEMM_NT;
+    work.turned = is_a_transposed + !is_b_transposed;
     work.a_pitch_bytes = (double)(is_a_transposed ? gemm->m : gemm->k) * bytes;
     work.b_pitch_bytes = (double)(is_b_transposed ? gemm->k : gemm->n) * bytes;
     work.c_pitch_bytes = (double)gemm->n * fmax(bytes, 2);

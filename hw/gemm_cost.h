@@ -15,6 +15,7 @@ struct gemm_work {
     double sustained_flop_per_s; /* what power allows; 0: the dtype's */
     bool has_whole_k;            /* k is never split */
     bool is_triangle;            /* a symmetric result: tiles on and under the diagonal only */
+    int turned;                  /* operands that lie across k: 0 to 2 */
     /* From one row in memory to the next; 0 where nothing is known of it. */
     double a_pitch_bytes, b_pitch_bytes, c_pitch_bytes;
     double switch_s;      /* of a unit, from one product to the next */

@@ -18,12 +18,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Two times of one resource, a^p + b^p = whole^p. p infinite: the larger; 1: their sum. */
-struct norm {
-    double p;
-    double least_ratio; /* of the sum, by the inequality of power means: 2^(1/p) / 2 */
-    double negligible;  /* so small a part of the larger leaves a double as it is */
-};
+#include "hw/gemm_math.h"
 
 /* The same for every tile tried; rates as seconds: a million prices a second leave 20 ns a cut. */
 struct setting {
@@ -34,7 +29,7 @@ struct setting {
     double rows;     /* of all */
     double element_bytes, result_bytes;
     double operand_bytes, c_bytes; /* A and B, C: each once */
-    double boost_s_per_flop;       /* of one unit */
+    double boost_s_per_flop;       /* of one unit, operands turned */
     /* Of one unit; add: storing a part of k. */
     double a_s_per_byte, b_s_per_byte, store_s_per_byte, add_s_per_byte;
     double step_s, tile_s, split_s, exposed_fraction, power_s; /* power: at least, of all */
@@ -50,63 +45,11 @@ struct grid {
     double m, n, depth; /* of the tile, in elements */
     double rows, cols;  /* tiles down one product (mean) and across */
     double tiles;       /* of all products */
+    double held;        /* of them, by one unit */
     /* Of one step: multiplying and loading, which overlap all but a part; with book-keeping. */
     double work_s, alone_s;
     double fill_s, part_fill_s; /* filling and storing, once per resident wave; a part of k */
 };
-
-/* fmin, fmax and ceil are calls where the compiler must mind NaN; there is none here. */
-static inline double
-least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static inline double
-most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* Of what is not negative; from 2^53 every double is whole. */
-static inline double
-whole_down(double value)
-{
-    return value < 0x1p53 ? (double)(int64_t)value : value;
-}
-
-static inline double
-whole(double value)
-{
-    double down = whole_down(value);
-    return down < value ? down + 1 : down;
-}
-
-static struct norm
-norm_new(double p)
-{
-    const double digits = 56; /* of a double, and some more */
-    return (struct norm){
-        .p = p, .least_ratio = exp2(1 / p - 1), .negligible = exp2(-digits / p)};
-}
-
-/* No more than norm_s gives, and cheap. */
-static double
-norm_least_s(const struct norm *norm, double a_s, double b_s)
-{
-    return most(most(a_s, b_s), norm->least_ratio * (a_s + b_s));
-}
-
-static double
-norm_s(const struct norm *norm, double a_s, double b_s)
-{
-    double larger = most(a_s, b_s), smaller = least(a_s, b_s);
-    if (smaller <= norm->negligible * larger)
-        return larger;
-    if (norm->p == 1)
-        return larger + smaller;
-    return larger * pow(1 + pow(smaller / larger, norm->p), 1 / norm->p);
-}
 
 static void
 count_rows(struct setting *setting)
@@ -195,12 +138,18 @@ setting_of(const struct device *device, const struct gemm_work *work)
     count_bytes(&setting);
     double share = work->rate_fraction;
     setting.boost_s_per_flop = setting.units / (gemm->boost_flop_per_s[work->dtype] * share);
+    if (work->turned > 0)
+        setting.boost_s_per_flop *= 1 + gemm->turned_fraction[work->dtype];
+    if (work->turned > 1)
+        setting.boost_s_per_flop *= 1 + gemm->rewritten_fraction[work->dtype];
     setting.power_s =
         work_flop(&setting) / share /
         own_or(work->sustained_flop_per_s, gemm->sustained_flop_per_s[work->dtype]);
     double walk_bytes = work->k * setting.element_bytes;
-    double load_s_per_byte = setting.units / memory->l2_bytes_per_s *
-                             (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
+    double load_s_per_byte =
+        setting.units /
+        own_or(gemm->dtype_load_bytes_per_s[work->dtype], memory->l2_bytes_per_s) *
+        (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
     setting.a_s_per_byte =
         load_s_per_byte * load_pitch_ratio(gemm, work->dtype, work->a_pitch_bytes);
     setting.b_s_per_byte =
@@ -245,22 +194,34 @@ triangle_tiles(double rows, double cols)
     return (rows * cols + most(rows, cols)) / 2;
 }
 
-/* Loads and stores are clipped at the result's edge, multiplications are not. */
+/* Of a tile's side past the product's, what loading still takes: filling with zeros. */
+static double
+loaded_side(const struct setting *setting, double tile_side, double side)
+{
+    double inside = least(tile_side, side);
+    return inside + setting->device->gemm.edge_fill_fraction * (tile_side - inside);
+}
+
+/* Stores are clipped at the result's edge, multiplications are not. */
 static struct grid
 grid_of(const struct setting *setting, const struct device_tile *tile)
 {
     const struct gemm_work *work = setting->work;
-    struct grid grid = {.m = (double)tile->m,
-                        .n = (double)tile->n,
-                        .depth = (double)tile->depth_bytes / setting->element_bytes};
+    struct grid grid = {
+        .m = (double)tile->m,
+        .n = (double)tile->n,
+        .depth = (double)tile->depth_bytes / setting->element_bytes,
+        .held =
+            (double)(tile->held > 0 ? tile->held : setting->device->gemm.resident_workgroups)};
     double down = row_tiles(work, grid.m);
     double m = least(grid.m, work->m), n = least(grid.n, work->n);
     grid.rows = down / setting->products;
     grid.cols = whole(work->n / grid.n);
     grid.tiles = work->is_triangle ? triangle_tiles(down, grid.cols) : down * grid.cols;
     double multiply_s = 2 * grid.m * grid.n * grid.depth * setting->boost_s_per_flop;
-    double load_s =
-        (m * setting->a_s_per_byte + n * setting->b_s_per_byte) * (double)tile->depth_bytes;
+    double load_s = (loaded_side(setting, grid.m, work->m) * setting->a_s_per_byte +
+                     loaded_side(setting, grid.n, work->n) * setting->b_s_per_byte) *
+                    (double)tile->depth_bytes;
     grid.work_s =
         most(multiply_s, load_s) + setting->exposed_fraction * least(multiply_s, load_s);
     grid.alone_s = grid.work_s + setting->step_s;
@@ -310,7 +271,7 @@ price_rounds(const struct setting *setting, const struct grid *grid, struct cand
 {
     const struct device_gemm *gemm = &setting->device->gemm;
     double steps = whole(setting->work->k / (cut->splits * grid->depth));
-    double rounds = cut->workgroups / setting->units, held = (double)gemm->resident_workgroups;
+    double rounds = cut->workgroups / setting->units, held = grid->held;
     cut->rounds = whole(rounds);
     double together = held == 1 ? cut->rounds : whole_down(cut->rounds / held);
     double rest = cut->rounds - together * held;
@@ -396,6 +357,25 @@ price_memory(const struct setting *setting, const struct grid *grid, struct gemm
     cut->memory_s = most(ramped_s, cache_s);
 }
 
+/* More parts are worth it that spare a tenth of the rounds (assumed). */
+static const double EVEN_ENOUGH = 0.9;
+
+/* k in the fewest parts by which units do least in all rounds, of up to so many. */
+static double
+even_splits(const struct setting *setting, const struct grid *grid, double most_splits)
+{
+    double places = setting->units * grid->held, best = 1, least_rounds = INFINITY;
+    for (int i = 1; i <= (int)most_splits; i++) {
+        double splits = i;
+        double rounds = whole(grid->tiles * splits / places) / splits;
+        if (rounds < EVEN_ENOUGH * least_rounds) {
+            least_rounds = rounds;
+            best = splits;
+        }
+    }
+    return best;
+}
+
 /* k in as many parts, a power of two, as units are idle. */
 static double
 useful_splits(const struct setting *setting, const struct grid *grid)
@@ -403,6 +383,9 @@ useful_splits(const struct setting *setting, const struct grid *grid)
     double splits = 1, most_splits = (double)setting->device->gemm.split_maximum;
     if (setting->work->has_whole_k)
         return 1;
+    double free_most = setting->device->gemm.free_split_maximum[setting->work->dtype];
+    if (free_most > 0)
+        return even_splits(setting, grid, free_most);
     while (2 * grid->tiles * splits <= setting->units && 2 * splits <= most_splits)
         splits *= 2;
     return splits;

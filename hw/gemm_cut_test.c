@@ -86,6 +86,55 @@ START_TEST(crowded_and_long_rows_load_longer)
 }
 END_TEST
 
+/* The same tile of a product of 50 rows: 150 of its 200 rows are loaded, 3 us, and filling the
+ * other 50 with zeros takes half of what loading them would: 3.5 us. A type that draws half as much
+ * loads for 7 us. */
+START_TEST(slabs_past_the_edge_are_filled)
+{
+    struct gemm_work work = product(50, 200, 100);
+    struct device device = plain_device();
+    device.memory.l2_bytes_per_s = 4e10;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 3e-6, 1e-12);
+    device.gemm.edge_fill_fraction = 0.5;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 3.5e-6, 1e-12);
+    device.gemm.dtype_load_bytes_per_s[DTYPE_BF16] = 2e10;
+    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 7e-6, 1e-12);
+}
+END_TEST
+
+/* 2 us of multiplying, a quarter more where one operand lies across k, half of that again where
+ * both do. */
+START_TEST(operands_across_k_are_turned)
+{
+    const double steps_s[] = {2e-6, 2.5e-6, 3.75e-6};
+    struct gemm_work work = product(200, 200, 100);
+    struct device device = plain_device();
+    device.gemm.turned_fraction[DTYPE_BF16] = 0.25;
+    device.gemm.rewritten_fraction[DTYPE_BF16] = 0.5;
+    for (work.turned = 0; work.turned < 3; work.turned++)
+        CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, steps_s[work.turned], 1e-12);
+}
+END_TEST
+
+/* Six tiles on four units are two rounds of ten steps of 0.2 us; in two parts of k twelve are three
+ * rounds of five. Of tiles that a unit holds two of at once 24 fill three rounds: four parts, of
+ * three steps of 0.4 us. */
+START_TEST(free_parts_of_k_even_out_the_rounds)
+{
+    const struct gemm_work work = product(200, 300, 100);
+    struct device device = plain_device();
+    device.gemm.free_split_maximum[DTYPE_BF16] = 3;
+    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    CHECK_NEAR(cut.splits, 2, 0);
+    CHECK_NEAR(cut.steps_s, 3e-6, 1e-12);
+    device.gemm.tiles.items[0].held = 2;
+    device.gemm.free_split_maximum[DTYPE_BF16] = 4;
+    cut = gemm_cut_quickest(&device, &work);
+    CHECK_NEAR(cut.splits, 4, 0);
+    CHECK_NEAR(cut.steps_s, 3.6e-6, 1e-12);
+}
+END_TEST
+
 /* Four tiles of 2e6 flop: 2 us to issue; 8e6 flop at 4e12 flop/s that the power allows: 2 us. With
  * q = 1 they add up, with q = 2 they are the legs of a right triangle. */
 START_TEST(power_and_issue_share_the_time)
@@ -201,6 +250,9 @@ gemm_cut_suite(void)
     tcase_add_test(hand, tiles_held_together_fill_together);
     tcase_add_test(hand, a_second_tile_hides_book_keeping);
     tcase_add_test(hand, loading_overlaps_all_but_a_part);
+    tcase_add_test(hand, slabs_past_the_edge_are_filled);
+    tcase_add_test(hand, operands_across_k_are_turned);
+    tcase_add_test(hand, free_parts_of_k_even_out_the_rounds);
     tcase_add_test(hand, crowded_and_long_rows_load_longer);
     tcase_add_test(hand, power_and_issue_share_the_time);
     tcase_add_test(hand, stream_k_deals_steps_out_evenly);

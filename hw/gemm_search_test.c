@@ -13,7 +13,7 @@ Suite *gemm_search_suite(void);
 struct attempt {
     const struct device *device;
     const struct gemm_work *work;
-    double m, n, depth, splits;
+    double m, n, depth, splits, held;
     double down, across, tiles; /* down: of all products */
     double products, rows;      /* with rows, of all */
 };
@@ -55,14 +55,23 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
 {
     const struct gemm_work *work = a->work;
     double units = (double)a->device->compute_units;
-    double rate = a->device->gemm.boost_flop_per_s[work->dtype] / units * work->rate_fraction;
-    double a_rows = fmin(a->m, work->m) * oracle_load_ratio(a, work->a_pitch_bytes);
-    double b_rows = fmin(a->n, work->n) * oracle_load_ratio(a, work->b_pitch_bytes);
+    const struct device_gemm *gemm = &a->device->gemm;
+    double rate = gemm->boost_flop_per_s[work->dtype] / units * work->rate_fraction;
+    if (work->turned >= 1)
+        rate /= 1 + gemm->turned_fraction[work->dtype];
+    if (work->turned == 2)
+        rate /= 1 + gemm->rewritten_fraction[work->dtype];
+    double empty = gemm->edge_fill_fraction;
+    double a_rows = fmin(a->m, work->m) + empty * fmax(0, a->m - work->m);
+    double b_rows = fmin(a->n, work->n) + empty * fmax(0, a->n - work->n);
+    a_rows *= oracle_load_ratio(a, work->a_pitch_bytes);
+    b_rows *= oracle_load_ratio(a, work->b_pitch_bytes);
+    double loads = gemm->dtype_load_bytes_per_s[work->dtype];
     *multiply_s = 2 * a->m * a->n * a->depth / rate;
     double strayed =
         1 + work->k * dtype_bytes(work->dtype) * a->device->gemm.stray_per_byte[work->dtype];
     *load_s = (a_rows + b_rows) * a->depth * dtype_bytes(work->dtype) * units * strayed /
-              a->device->memory.l2_bytes_per_s;
+              (loads > 0 ? loads : a->device->memory.l2_bytes_per_s);
 }
 
 static double
@@ -88,8 +97,8 @@ oracle_rounds_s(const struct attempt *a, double rounds)
     double stores = oracle_own(gemm->dtype_store_bytes_per_s, a, gemm->store_bytes_per_s);
     if (a->splits > 1)
         stores = oracle_own(gemm->dtype_add_bytes_per_s, a, stores);
-    for (int64_t left = (int64_t)rounds; left > 0; left -= gemm->resident_workgroups) {
-        double held = fmin((double)left, (double)gemm->resident_workgroups);
+    for (int64_t left = (int64_t)rounds; left > 0; left -= (int64_t)a->held) {
+        double held = fmin((double)left, a->held);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
         total_s += oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) + store_s / stores;
     }
@@ -181,6 +190,25 @@ oracle_cut(const struct attempt *a)
                              .seconds_s = a->device->gemm.launch_s + norm_s};
 }
 
+/* The fewest parts that spare a tenth of what fewer take, or a power of two. */
+static double
+oracle_splits(const struct attempt *a)
+{
+    const struct device_gemm *gemm = &a->device->gemm;
+    double units = (double)a->device->compute_units, splits = 1, least = INFINITY;
+    if (a->work->has_whole_k)
+        return 1;
+    for (int s = 1; s <= gemm->free_split_maximum[a->work->dtype]; s++) {
+        double rounds = ceil(a->tiles * s / (units * a->held)) / s;
+        splits = rounds < 0.9 * least ? s : splits;
+        least = rounds < 0.9 * least ? rounds : least;
+    }
+    while (gemm->free_split_maximum[a->work->dtype] == 0 && 2 * a->tiles * splits <= units &&
+           splits * 2 <= (double)gemm->split_maximum)
+        splits *= 2;
+    return splits;
+}
+
 static struct gemm_cut
 oracle_quickest(const struct device *device, const struct gemm_work *work)
 {
@@ -195,14 +223,13 @@ oracle_quickest(const struct device *device, const struct gemm_work *work)
                                   .m = (double)tile->m,
                                   .n = (double)tile->n,
                                   .depth = (double)tile->depth_bytes / dtype_bytes(work->dtype),
-                                  .splits = 1};
+                                  .splits = 1,
+                                  .held = (double)device->gemm.resident_workgroups};
+        if (tile->held > 0)
+            attempt.held = (double)tile->held;
         oracle_count(&attempt);
-        double units = (double)device->compute_units;
-        double most = (double)device->gemm.split_maximum;
         struct gemm_cut whole = oracle_cut(&attempt);
-        while (!work->has_whole_k && 2 * attempt.tiles * attempt.splits <= units &&
-               attempt.splits * 2 <= most)
-            attempt.splits *= 2;
+        attempt.splits = oracle_splits(&attempt);
         struct gemm_cut parts = oracle_cut(&attempt);
         struct gemm_cut cut = parts.seconds_s < whole.seconds_s ? parts : whole;
         if (cut.seconds_s < best.seconds_s)
@@ -251,6 +278,9 @@ static const struct gemm_work works[] = {
     {.groups = 1, .m = 300, .n = 300, .k = 9000, .is_triangle = true},
     {.groups = 1, .m = 2048, .n = 2048, .k = 2048, .dtype = DTYPE_FP32},
     {.groups = 1, .m = 777, .n = 5000, .k = 3000, .dtype = DTYPE_FP32},
+    {.groups = 1, .m = 300, .n = 400, .k = 9000, .dtype = DTYPE_FP32, .turned = 2},
+    {.groups = 1, .m = 3000, .n = 2000, .k = 1000, .dtype = DTYPE_TF32, .turned = 1},
+    {.groups = 1, .m = 30, .n = 2000, .k = 5000, .dtype = DTYPE_TF32, .turned = 2},
     {.groups = 1, .m = 4096, .n = 4096, .k = 4096, .dtype = DTYPE_FP8},
     {.groups = 1, .m = 100, .n = 4096, .k = 4096, .dtype = DTYPE_FP8, .rate_fraction = 0.6},
     {.groups = 1, .m = 100, .n = 512, .k = 6144, .dtype = DTYPE_FP8},

@@ -74,13 +74,15 @@ stream_bound(const struct memory_parts *parts, double work_s)
 
 /* What the first rows take, then all of them beside their bytes. */
 static double
-rows_beside_bytes_s(const struct device *device, const struct memory_parts *parts)
+rows_beside_bytes_s(const struct device *device, const struct device_stream *stream,
+                    const struct memory_parts *parts)
 {
     double longer_s = fmax(parts->rows_s, parts->moving_s);
     double shorter_s = fmin(parts->rows_s, parts->moving_s);
     if (shorter_s <= 0)
         return parts->first_s + longer_s;
-    double p = device->memory.row_overlap_exponent;
+    double own = stream->overlap_exponent;
+    double p = own > 0 ? own : device->memory.row_overlap_exponent;
     return parts->first_s + longer_s * pow(1 + pow(shorter_s / longer_s, p), 1 / p);
 }
 
@@ -88,7 +90,7 @@ void
 memory_parts_cost(const struct device *device, const struct device_stream *stream,
                   const struct memory_parts *parts, struct kernel_cost *cost)
 {
-    double work_s = fmax(parts->element_s, rows_beside_bytes_s(device, parts));
+    double work_s = fmax(parts->element_s, rows_beside_bytes_s(device, stream, parts));
     work_s = fmax(work_s, parts->row_s) + parts->behind_s;
     double seconds_s = stream->isolated_call_s + parts->fixed_s + work_s;
     double bytes = parts->read_bytes + parts->write_bytes;
@@ -222,27 +224,43 @@ scattered_cost(const struct device *device, const struct kernel *kernel,
 }
 
 /* PyTorch's multi-tensor kernels give each workgroup 65,536 elements, and a launch at most 320
- * workgroups (ATen/native/cuda/MultiTensorApply.cuh, kChunkSize and depth_to_max_blocks). With more
- * of them than units some units have one more than others, and the launch takes as long as those:
- * on 132 units 320 workgroups take what 396 would, 256 what 264 would. */
+ * workgroups (ATen/native/cuda/MultiTensorApply.cuh, kChunkSize and depth_to_max_blocks). Units
+ * hold two of them, of 512 threads, at once (seen on H200: 256 and 320 take 118 and 165 us). */
 static const double CHUNK_ELEMENTS = 65536;
 static const double LAUNCH_CHUNKS = 320;
+static const double UNIT_CHUNKS = 2;
 
-/* The chunks that would take as long as these of one launch do, were all units as busy. */
+/* Chunks beside each other: as long as their bytes take, and as one walks. */
 static double
-even_chunks(double units, double chunks)
+chunks_s(const struct device *device, const struct memory_parts *all, double walk_s,
+         double part)
 {
-    return chunks > units ? ceil(chunks / units) * units : chunks;
+    double p = device->memory.row_overlap_exponent;
+    return pow(pow(all->moving_s * part, p) + pow(walk_s, p), 1 / p);
 }
 
-/* How much longer the launches take than chunks that are spread evenly. */
+/* A launch of some chunks of all: as many at once as units hold, then the rest. */
 static double
-multi_tensor_unevenness(int64_t units, double elements)
+chunk_launch_s(const struct device *device, const struct memory_parts *all, double walk_s,
+               double chunks, double count)
 {
-    double chunks = ceil(elements / CHUNK_ELEMENTS), full = floor(chunks / LAUNCH_CHUNKS);
-    double even = full * even_chunks((double)units, LAUNCH_CHUNKS) +
-                  even_chunks((double)units, chunks - full * LAUNCH_CHUNKS);
-    return chunks > 0 ? even / chunks : 1;
+    double held = UNIT_CHUNKS * (double)device->compute_units;
+    double rounds = floor(count / held), rest = count - rounds * held;
+    double rest_s =
+        rest > 0 ? chunks_s(device, all, walk_s * fmin(1, chunks), rest / chunks) : 0;
+    return rounds * chunks_s(device, all, walk_s, held / chunks) + rest_s;
+}
+
+/* All launches of a multi-tensor kernel whose bytes alone would take all->moving_s. */
+static double
+multi_tensor_s(const struct device *device, const struct device_stream *stream,
+               const struct memory_parts *all, double elements)
+{
+    double chunks = elements / CHUNK_ELEMENTS, launches = floor(chunks / LAUNCH_CHUNKS);
+    double walk_s = stream->row_s + (all->is_warm ? 0 : stream->sum_row_s);
+    double rest = chunks - launches * LAUNCH_CHUNKS;
+    return launches * chunk_launch_s(device, all, walk_s, chunks, LAUNCH_CHUNKS) +
+           chunk_launch_s(device, all, walk_s, chunks, rest);
 }
 
 /* AdamW on fp32 masters: reads gradient, master and two moments, writes master and moments,
@@ -256,9 +274,8 @@ adamw_cost(const struct device *device, const struct kernel *kernel, struct kern
     double copy_bytes = dtype_bytes(kernel->dtype) < 4 ? dtype_bytes(kernel->dtype) : 0;
     struct memory_parts parts =
         memory_parts_of(device, stream, 16 * parameters, (12 + copy_bytes) * parameters);
-    parts.row_s = stream->row_s;
     if (stream->row_s > 0)
-        parts.moving_s *= multi_tensor_unevenness(device->compute_units, parameters);
+        parts.moving_s = multi_tensor_s(device, stream, &parts, parameters);
     memory_parts_cost(device, stream, &parts, cost);
 }
 

@@ -225,21 +225,28 @@ START_TEST(adamw_moves_30_bytes_a_bf16_parameter)
 }
 END_TEST
 
-/* 320 chunks of 65,536 on 132 units: some units have three, so they take what 396 would; 384 are a
- * launch of 320 and one of 64, on a unit each: what 460 would. One chunk takes its 18 ms. */
-START_TEST(launches_of_adamw_wait_for_the_unit_with_most_chunks)
+/* 320 chunks of 65,536 on 132 units: two to a unit are 264 at once, then the other 56; each walks
+ * for 18 ms, 8 of them HBM's, beside the bytes of all. 384 are a launch of 320 and one of 64. Half
+ * a chunk walks half as long. */
+START_TEST(chunks_of_adamw_walk_beside_their_bytes)
 {
     struct device device = slow_device();
     struct kernel kernel = {
         .kind = KERNEL_ADAMW, .dtype = DTYPE_FP32, .adamw = {.parameters = 320 * 65536}};
     device.compute_units = 132;
-    double even_s = price(&device, &kernel).seconds_s - 1e-6;
-    device.streams[KERNEL_ADAMW][DIRECTION_FORWARD].row_s = 18e-3;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + even_s * 396 / 320, 1e-9);
+    double chunk_s = (price(&device, &kernel).seconds_s - 1e-6) / 320;
+    device.streams[KERNEL_ADAMW][DIRECTION_FORWARD].row_s = 10e-3;
+    device.streams[KERNEL_ADAMW][DIRECTION_FORWARD].sum_row_s = 8e-3;
+    double launch_s = hypot(264 * chunk_s, 18e-3) + hypot(56 * chunk_s, 18e-3);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + launch_s, 1e-9);
     kernel.adamw.parameters = 384 * 65536;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + even_s * 460 / 320, 1e-9);
-    kernel.adamw.parameters = 1;
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 18e-3, 1e-9);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + launch_s + hypot(64 * chunk_s, 18e-3),
+               1e-9);
+    kernel.adamw.parameters = 32768;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + hypot(chunk_s / 2, 9e-3), 1e-9);
+    device.memory.warm_bytes = 1e6; /* of L2: 0.9 MB */
+    device.memory.warm_bytes_per_s = 1e30;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 5e-3, 1e-9);
 }
 END_TEST
 
@@ -330,7 +337,7 @@ memory_cost_suite(void)
     tcase_add_test(tests, atomics_take_element_by_element);
     tcase_add_test(tests, few_rows_are_added_one_by_one);
     tcase_add_test(tests, adamw_moves_30_bytes_a_bf16_parameter);
-    tcase_add_test(tests, launches_of_adamw_wait_for_the_unit_with_most_chunks);
+    tcase_add_test(tests, chunks_of_adamw_walk_beside_their_bytes);
     tcase_add_test(tests, a_lone_call_waits_for_the_host);
     tcase_add_test(tests, a_device_twice_as_quick_takes_half_as_long);
     tcase_add_test(tests, more_rows_take_no_less);

@@ -26,7 +26,7 @@ plain_device(void)
                    .warm_bytes_per_s = quick_bytes_per_s,
                    .reread_bytes = 1e9,
                    .row_overlap_exponent = 2},
-        .gemm = {.tiles = {.items = {{100, 100, 20}}, .count = 1},
+        .gemm = {.tiles = {.items = {{.m = 100, .n = 100, .depth_bytes = 20}}, .count = 1},
                  .store_bytes_per_s = quick_bytes_per_s,
                  .power_exponent = 100,
                  .launch_s = 1e-6,

@@ -176,20 +176,106 @@ START_TEST(passes_over_rows_take_the_time_of_l2)
 }
 END_TEST
 
-/* 8 rows of 10,000 fp32 are 320,000 B, eight in flight. In L2, logits are read once and
- * logarithms written; out of it three times. Backward writes zeros, reads two, one of them
- * again, writes one. */
+/* 8 rows of 15,000 fp32 are 480,000 B, eight in flight. In L2, logits are read once and
+ * logarithms written; out of it three times, unless shared memory holds a row, as those of 10,000.
+ * Backward writes zeros, reads two, one of them again, writes one. */
 START_TEST(a_loss_passes_three_times_over_wide_rows)
 {
     struct device device = slow_device();
     struct kernel kernel = {
-        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {8, 10000}};
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 640e3, 1e-12);
+        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {8, 15000}};
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 960e3, 1e-12);
     device.memory.reread_bytes = 1000;
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4 * 320e3, 1e-12);
-    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 1280e-6, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 4 * 480e3, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 1920e-6, 1e-12);
     kernel.direction = DIRECTION_BACKWARD;
-    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 5 * 320e3, 1e-12);
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 5 * 480e3, 1e-12);
+    kernel.direction = DIRECTION_FORWARD;
+    kernel.cross_entropy.vocab = 10000;
+    CHECK_NEAR(price(&device, &kernel).hbm_bytes, 640e3, 1e-12);
+}
+END_TEST
+
+static struct device
+quick_device(void)
+{
+    struct device device = slow_device();
+    device.memory.hbm_read_bytes_per_s = device.memory.hbm_write_bytes_per_s = 1e30;
+    return device;
+}
+
+/* 960 rows of 1,025, priced as 2,048: 1,966,080 elements at 1e9 a second, of fp32 at 2e9. Rows of
+ * 2,049 have a workgroup each. */
+START_TEST(warps_of_a_softmax_take_elements_at_their_rate)
+{
+    struct device device = quick_device();
+    struct device_stream *stream = &device.streams[KERNEL_SOFTMAX][DIRECTION_FORWARD];
+    stream->elements_per_s = 1e9;
+    stream->wide_elements_per_s = 2e9;
+    struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_FORWARD, 960, 1025);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 983.04e-6, 1e-12);
+    kernel.dtype = DTYPE_BF16;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 1966.08e-6, 1e-12);
+    kernel.rows_by_width.width = 2049;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6, 1e-9);
+}
+END_TEST
+
+/* 160 rows of 1,000, all at once: 1 us of each row, of bf16 2 us, then all of them again. */
+START_TEST(elements_of_two_bytes_are_converted)
+{
+    struct device device = quick_device();
+    struct device_stream *stream = &device.streams[KERNEL_SOFTMAX][DIRECTION_FORWARD];
+    stream->element_s = 1e-9;
+    struct kernel kernel = rows_of(KERNEL_SOFTMAX, DIRECTION_FORWARD, 160, 1000);
+    kernel.dtype = DTYPE_BF16;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 2e-6, 1e-9);
+    stream->narrow_element_s = 2e-9;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 4e-6, 1e-9);
+    kernel.dtype = DTYPE_FP32;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 2e-6, 1e-9);
+}
+END_TEST
+
+/* Of rows of 15,000 fp32 1,024 threads take 16,384 B a step, three times, and 10,848 B one element
+ * at a time: 12,288 + 2.5 * 2,712 elements of 1 ns. Two rounds on four units, and the first row. */
+START_TEST(what_is_left_of_a_row_is_loaded_one_by_one)
+{
+    struct device device = quick_device();
+    device.streams[KERNEL_CROSS_ENTROPY][DIRECTION_FORWARD].wide_element_s = 1e-9;
+    struct kernel kernel = {
+        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {8, 15000}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 3 * 19.068e-6, 1e-9);
+    kernel.cross_entropy.vocab = 16384; /* nothing left */
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 3 * 16.384e-6, 1e-9);
+}
+END_TEST
+
+/* A row of 16,384 fp32 is four loads of 16 B to each thread, in three passes. HBM answers after 1
+ * us: 12 us; where L2 holds the row the last two passes wait half as long: 8 us. */
+START_TEST(later_passes_wait_for_l2)
+{
+    struct device device = quick_device();
+    device.memory.latency_s = 1e-6;
+    struct kernel kernel = {
+        .kind = KERNEL_CROSS_ENTROPY, .dtype = DTYPE_FP32, .cross_entropy = {1, 16384}};
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 8e-6, 1e-9);
+    device.memory.reread_bytes = 1000;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 1e-6 + 12e-6, 1e-9);
+}
+END_TEST
+
+/* 64 rows of 100 fp32 at once: 10 us each, and 51.2 us of bytes. An exponent of one adds them up,
+ * whatever other kinds have. */
+START_TEST(a_kind_may_overlap_rows_less)
+{
+    struct device device = slow_device();
+    struct device_stream *stream = &device.streams[KERNEL_RMS_NORM][DIRECTION_FORWARD];
+    stream->row_s = 10e-6;
+    struct kernel kernel = rows_of(KERNEL_RMS_NORM, DIRECTION_FORWARD, 64, 100);
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 11e-6 + hypot(10e-6, 51.2e-6), 1e-12);
+    stream->overlap_exponent = 1;
+    CHECK_NEAR(price(&device, &kernel).seconds_s, 11e-6 + 61.2e-6, 1e-12);
 }
 END_TEST
 
@@ -270,6 +356,11 @@ row_cost_suite(void)
     tcase_add_test(tests, backward_of_a_norm_sums_over_rows);
     tcase_add_test(tests, softmax_holds_rows_by_their_width);
     tcase_add_test(tests, backward_of_softmax_multiplies_first);
+    tcase_add_test(tests, warps_of_a_softmax_take_elements_at_their_rate);
+    tcase_add_test(tests, elements_of_two_bytes_are_converted);
+    tcase_add_test(tests, what_is_left_of_a_row_is_loaded_one_by_one);
+    tcase_add_test(tests, later_passes_wait_for_l2);
+    tcase_add_test(tests, a_kind_may_overlap_rows_less);
     tcase_add_test(tests, one_workgroup_picks_all_targets);
     tcase_add_test(tests, passes_over_rows_take_the_time_of_l2);
     tcase_add_test(tests, a_loss_passes_three_times_over_wide_rows);

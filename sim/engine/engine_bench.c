@@ -1,5 +1,5 @@
-/* How fast the engine is: a step on 1,024 ranks, with nothing short and with everything shared.
- */
+/* How fast the engine is: lanes without a resource, a step on 1,024 ranks with nothing short, and
+ * with everything shared. */
 #include "sim/engine/engine.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
 
 struct result {
     double run_s;
-    double tasks_per_s;
+    double tasks_per_s, events_per_s;
     double bytes_a_task;
 };
 
@@ -50,6 +50,27 @@ build_step(struct task_graph *graph)
         for (uint32_t rank = 0; rank < RANKS; rank++) {
             struct task task = {
                 .work = random_work(&state), .demand = kernel, .resource_base = rank};
+            (void)task_graph_add_task(graph, &task, lanes[rank]);
+        }
+        if (i % TASKS_A_JOINT_TASK == TASKS_A_JOINT_TASK - 1) {
+            struct task joint = {.delay_ps = 5000000, .demand = TASK_NONE};
+            (void)task_graph_add_joint_task(graph, &joint, lanes, RANKS);
+        }
+    }
+}
+
+/* The same, nothing of which takes a resource: what the clock alone costs. */
+static void
+build_lanes(struct task_graph *graph)
+{
+    uint32_t lanes[RANKS];
+    uint64_t state = 88172645463325252;
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        lanes[rank] = task_graph_add_lane(graph, "compute", rank);
+    for (int i = 0; i < TASKS_A_LANE; i++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            struct task task = {.delay_ps = 1000 * (int64_t)random_work(&state),
+                                .demand = TASK_NONE};
             (void)task_graph_add_task(graph, &task, lanes[rank]);
         }
         if (i % TASKS_A_JOINT_TASK == TASKS_A_JOINT_TASK - 1) {
@@ -94,6 +115,7 @@ run_once(void (*build)(struct task_graph *graph), size_t task_count)
     struct result result = {
         .run_s = run_s,
         .tasks_per_s = (double)trace->count / run_s,
+        .events_per_s = (double)trace->event_count / run_s,
         .bytes_a_task = (double)arena_size_bytes(arena) / (double)trace->count,
     };
     arena_free(arena);
@@ -118,7 +140,9 @@ main(void)
     size_t step_tasks = (size_t)RANKS * TASKS_A_LANE + TASKS_A_LANE / TASKS_A_JOINT_TASK;
     size_t contended_tasks = (size_t)RANKS * LANES_A_CONTENDED_RANK * CONTENDED_TASKS_A_LANE;
     struct result step = measure(build_step, step_tasks);
+    struct result lanes = measure(build_lanes, step_tasks);
     struct result contended = measure(build_contended, contended_tasks);
+    (void)printf("engine_lanes_1024_events_per_s %.4g\n", lanes.events_per_s);
     (void)printf("engine_step_1024_ranks_tasks_per_s %.4g\n", step.tasks_per_s);
     (void)printf("engine_step_1024_ranks_run_s %.4g\n", step.run_s);
     (void)printf("engine_step_1024_ranks_bytes_per_task %.4g\n", step.bytes_a_task);

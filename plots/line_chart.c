@@ -82,6 +82,22 @@ y_range(struct range range, enum line_chart_scale scale)
                           range.high + margin};
 }
 
+/* Opened so far that the name of the highest limit has room over it. */
+static struct range
+above_limits(const struct drawing *drawing, struct range range, bool is_log)
+{
+    const struct line_chart *chart = drawing->chart;
+    double height = drawing->panel.plane.box.height_pt;
+    double part = height / (height - LINE_PANEL_LIMIT_NAME_PT);
+    for (size_t i = 0; i < chart->limit_count; i++) {
+        double limit = chart->limits[i].y;
+        double high = is_log ? range.low * pow(limit / range.low, part)
+                             : range.low + (limit - range.low) * part;
+        range.high = fmax(range.high, high);
+    }
+    return range;
+}
+
 /* The first panel's box: an even part of what titles, labels and footer leave. */
 static struct canvas_box
 first_box(const struct drawing *drawing, double page_height_pt, double below_pt)
@@ -126,8 +142,10 @@ choose_panel(struct drawing *drawing, size_t index)
     choose_series(drawing, index);
     const struct line_chart_axis *y = panel_y(drawing);
     double ticks = floor(drawing->panel.plane.box.height_pt / height_per_tick_pt);
-    drawing->panel.plane.y =
-        range_axis(y_range(drawing->y[index], y->scale), y, (size_t)fmin(AXIS_TICK_MAX, ticks));
+    struct range range = y_range(drawing->y[index], y->scale);
+    if (y == &drawing->chart->y)
+        range = above_limits(drawing, range, range_is_log(y->scale));
+    drawing->panel.plane.y = range_axis(range, y, (size_t)fmin(AXIS_TICK_MAX, ticks));
 }
 
 /* Room for the widest labels of y of any panel. */

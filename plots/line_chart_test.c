@@ -435,24 +435,44 @@ START_TEST(a_million_points_make_a_picture_of_common_size)
 }
 END_TEST
 
+/* The dump of a curve to 400 under limits. */
+static const char *
+draw_limits(const struct line_chart_limit *limits, size_t count, struct style_page page)
+{
+    const struct line_chart_vertex curve[] = {{1, 1, 1, 1}, {1024, 400, 400, 400}};
+    const struct line_chart_series series = {.curve = curve, .vertex_count = 2};
+    struct text dump = text_new(arena);
+    line_chart_draw(&(struct line_chart){.title = "Limits",
+                                         .x = {"n", "", LINE_CHART_LOG_BINARY},
+                                         .y = {NULL, "B", LINE_CHART_LINEAR},
+                                         .limits = limits,
+                                         .limit_count = count,
+                                         .series = &series,
+                                         .series_count = 1},
+                    &page, canvas);
+    canvas_dump(canvas, &dump);
+    check_texts(canvas);
+    check_marks(canvas);
+    return dump.bytes;
+}
+
 /* The limit lies in the plane though no value comes near it. */
 START_TEST(a_limit_is_always_in_sight)
 {
-    const struct line_chart_vertex curve[] = {{1, 10, 10, 10}, {2, 20, 20, 20}};
-    const struct line_chart_series series = {.curve = curve, .vertex_count = 2};
-    const struct line_chart_limit limit = {192, "192 B"};
-    struct text dump = text_new(arena);
-    line_chart_draw(&(struct line_chart){.title = "Limit",
-                                         .x = {"n", "", LINE_CHART_BINARY},
-                                         .y = {NULL, "B", LINE_CHART_LINEAR},
-                                         .limits = &limit,
-                                         .limit_count = 1,
-                                         .series = &series,
-                                         .series_count = 1},
-                    &STYLE_PAGE_WEB, canvas);
-    canvas_dump(canvas, &dump);
-    ck_assert_int_eq(count_of(dump.bytes, "'192 B'"), 1);
-    ck_assert_int_eq(count_of(dump.bytes, "#1A1A1A 1.20"), 1);
+    const struct line_chart_limit limit = {1920, "1920 B"};
+    const char *dump = draw_limits(&limit, 1, STYLE_PAGE_WEB);
+    ck_assert_int_eq(count_of(dump, "'1920 B'"), 1);
+    ck_assert_int_eq(count_of(dump, "#1A1A1A 1.20"), 1);
+}
+END_TEST
+
+/* On the narrowest page two limits a little apart: one is named above, the other below. */
+START_TEST(close_limits_are_both_named)
+{
+    const struct line_chart_limit limits[] = {{470, "links 470 B"}, {500, "NICs 500 B"}};
+    const char *dump = draw_limits(limits, 2, STYLE_PAGE_SINGLE);
+    ck_assert_int_eq(count_of(dump, "'links 470 B'"), 1);
+    ck_assert_int_eq(count_of(dump, "'NICs 500 B'"), 1);
 }
 END_TEST
 
@@ -465,6 +485,7 @@ line_chart_suite(void)
     tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
     tcase_add_test(tests, curves_of_a_panel_share_it);
+    tcase_add_test(tests, close_limits_are_both_named);
     tcase_add_test(tests, a_curve_that_ends_early_is_named_there);
     tcase_add_test(tests, of_too_many_labels_an_even_choice_stays);
     tcase_add_test(tests, a_note_without_room_is_counted);

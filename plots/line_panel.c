@@ -361,10 +361,7 @@ draw_limit(const struct line_panel *panel, const struct line_chart_limit *limit,
     ends[1] = (struct canvas_point){ends[0].x_pt + panel->plane.box.width_pt, ends[0].y_pt};
     canvas_line(canvas, ends[0], ends[1], limit_pt, STYLE_INK);
     add_path(drawn, (struct canvas_path){ends, 2}, canvas);
-    const double inwards_pt = 4.0;
-    return (struct label){.at = {ends[0].x_pt + inwards_pt, ends[0].y_pt},
-                          .text = limit->name,
-                          .font = tiny_font};
+    return (struct label){.at = ends[0], .text = limit->name, .font = tiny_font};
 }
 
 static struct label

@@ -14,6 +14,7 @@ struct line_panel {
 };
 
 #define LINE_PANEL_CURVE_PT             1.4
+#define LINE_PANEL_LIMIT_NAME_PT        15.0 /* from a limit to the top of its name */
 #define LINE_PANEL_BAND_OPAQUE_FRACTION 0.18
 
 /* The widest label at a curve's end, with its gap. */

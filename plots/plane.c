@@ -23,7 +23,8 @@ plane_gutter_pt(const struct axis *y, const struct canvas *canvas)
 size_t
 plane_x_tick_max(double width_pt)
 {
-    return (size_t)fmax(2.0, fmin(AXIS_TICK_MAX, floor(width_pt / width_per_tick_pt)));
+    double least = width_pt < 2 * width_per_tick_pt ? 2.0 : 3.0; /* the ends and the middle */
+    return (size_t)fmax(least, fmin(AXIS_TICK_MAX, floor(width_pt / width_per_tick_pt)));
 }
 
 static void

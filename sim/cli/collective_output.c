@@ -193,15 +193,12 @@ make_limits(const struct collective_curves *curves, struct line_chart_limit limi
     size_t count = 0;
     if (is_one && gpus > 1)
         limits[count++] = (struct line_chart_limit){
-            link,
-            arena_format(arena, "1 node: %s %s", is_send ? "a link has" : "a GPU's links have",
-                         units_format_bytes_per_s(link).text)};
+            link, arena_format(arena, "%s %s", is_send ? "link" : "links",
+                               units_format_bytes_per_s(link).text)};
     if (is_more)
-        limits[count++] = (struct line_chart_limit){
-            nic, arena_format(arena, "more nodes: %s %s%s",
-                              is_own ? "a NIC has" : "a node's NICs have",
-                              units_format_bytes_per_s(nic).text,
-                              is_own ? " for what leaves its node" : "")};
+        limits[count++] =
+            (struct line_chart_limit){nic, arena_format(arena, "%s %s", is_own ? "NIC" : "NICs",
+                                                        units_format_bytes_per_s(nic).text)};
     return count;
 }
 

@@ -8,7 +8,8 @@
 
 static const double narrow_pt = 400.0; /* of content: names above the bars */
 static const double name_part = 0.3;   /* of the content, at most */
-static const double text_part = 0.3;   /* of its column, at most: what stands at bars' ends */
+static const double text_part = 0.3;   /* of its column, at most: what stands at bars' ends, */
+static const double short_part = 0.5;  /* and what does where that would be more */
 static const double side_part = 0.28, narrow_side_part = 0.36;
 static const double column_gap_pt = 20.0;
 static const double bar_pt = 18.0;
@@ -29,6 +30,7 @@ struct drawing {
     const struct bar_chart *chart;
     struct page page;
     bool is_narrow;
+    bool is_short;   /* the texts at the bars' ends */
     double names_pt; /* width of the names' column */
     struct plane main, side;
     double main_reach_pt, side_reach_pt; /* how far right texts at bars' ends may go */
@@ -120,18 +122,32 @@ settle_side(struct drawing *drawing, double right_pt, double width_pt)
         make_plane(right_pt - width_pt, width_pt - texts_pt, most, chart->side.unit);
 }
 
+/* At a row's end. */
+static const char *
+end_text(const struct drawing *drawing, const struct bar_chart_row *row)
+{
+    return drawing->is_short ? row->short_text : row->text;
+}
+
+static double
+widest_end_pt(const struct drawing *drawing)
+{
+    double widest = 0.0;
+    for (size_t i = 0; i < drawing->chart->row_count; i++)
+        widest =
+            fmax(widest, text_width_pt(drawing, end_text(drawing, &drawing->chart->rows[i])));
+    return widest;
+}
+
 static void
 settle_main(struct drawing *drawing, double left_pt, double right_pt)
 {
     const struct bar_chart *chart = drawing->chart;
-    double most = 0.0, texts_pt = 0.0, width_pt = right_pt - left_pt;
-    for (size_t i = 0; i < chart->row_count; i++) {
+    double most = 0.0, width_pt = right_pt - left_pt;
+    for (size_t i = 0; i < chart->row_count; i++)
         most = fmax(most, row_end(chart, &chart->rows[i]));
-        texts_pt =
-            fmax(texts_pt, text_width_pt(drawing, drawing->is_narrow ? chart->rows[i].short_text
-                                                                     : chart->rows[i].text));
-    }
-    texts_pt = fmin(texts_pt, text_part * width_pt);
+    drawing->is_short = drawing->is_narrow || widest_end_pt(drawing) > text_part * width_pt;
+    double texts_pt = fmin(widest_end_pt(drawing), short_part * width_pt);
     drawing->main_reach_pt = right_pt;
     drawing->main = make_plane(left_pt, width_pt - texts_pt, most, chart->main.unit);
 }
@@ -254,7 +270,7 @@ draw_pieces(const struct drawing *drawing, const struct bar_chart_row *row, doub
         if (to > from) {
             const struct bar_chart_kind *kind = &chart->kinds[i];
             fill_kind(canvas, box, kind);
-            bool is_under_whisker = row->high > row->low && to > row->low;
+            bool is_under_whisker = known(row->high) > known(row->low) && to > known(row->low);
             if (kind->slot != STYLE_BUBBLE && !is_under_whisker)
                 draw_piece_text(canvas, box, row->pieces[i].text,
                                 style_shade(style_colour(kind->slot), kind->shade));
@@ -309,7 +325,7 @@ draw_main_bar(const struct drawing *drawing, const struct bar_chart_row *row, do
     }
     double end = row->reason != NULL ? sum : row_end(drawing->chart, row);
     draw_end_text(drawing, x_of(&drawing->main, end), drawing->main_reach_pt, y_pt,
-                  drawing->is_narrow ? row->short_text : row->text);
+                  end_text(drawing, row));
 }
 
 /* The limit that all rows share; 0: they do not. */

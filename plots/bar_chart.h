@@ -39,9 +39,9 @@ struct bar_chart_row {
     const char *name;
     const struct bar_chart_piece *pieces; /* one of each kind; NULL: nothing is known */
     double low, high;                     /* of the sum, an interval; both 0: none */
-    const char *text, *short_text;        /* at the bar's end, on a narrow page; may be NULL */
-    double side;                          /* the other quantity; 0: unknown */
-    double side_limit;                    /* 0: none */
+    const char *text, *short_text; /* at the bar's end, where that is too long; may be NULL */
+    double side;                   /* the other quantity; 0: unknown */
+    double side_limit;             /* 0: none */
     const char *side_text;
     const char *reason; /* why it cannot be, its bars then hollow; NULL: it can */
 };

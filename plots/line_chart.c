@@ -13,9 +13,10 @@ static const double y_headroom = 0.06; /* of the range, above the highest */
 static const double far_from_zero =
     0.4;                                /* low above this part of high: y need not begin at 0 */
 static const double overhang_pt = 12.0; /* of labels of x, into the margin */
-static const double height_least_pt = 60.0; /* of a panel */
-static const double head_gap_pt = 8.0;      /* behind the name of y */
-static const double panel_gap_pt = 22.0;    /* with the name of the lower one's y */
+static const double height_least_pt = 80.0; /* of panels, and what each has at least: */
+static const double each_least_pt = 60.0;
+static const double head_gap_pt = 8.0;   /* behind the name of y */
+static const double panel_gap_pt = 22.0; /* with the name of the lower one's y */
 static const double height_per_tick_pt = 11.0;
 
 struct drawing {
@@ -105,7 +106,8 @@ first_box(const struct drawing *drawing, double page_height_pt, double below_pt)
     double panels = (double)line_panel_count(drawing->chart);
     double top = drawing->page.y_pt + y_name_pt;
     double height = (page_height_pt - top - below_pt - (panels - 1) * panel_gap_pt) / panels;
-    return (struct canvas_box){.y_pt = top, .height_pt = fmax(height_least_pt, height)};
+    return (struct canvas_box){
+        .y_pt = top, .height_pt = fmax(fmax(each_least_pt, height_least_pt / panels), height)};
 }
 
 /* Makes the index-th panel's series those at hand. */
@@ -262,7 +264,8 @@ draw_y_name(struct drawing *drawing)
     if (y->name != NULL)
         name = *unit != '\0' ? arena_format(canvas_arena(canvas), "%s (%s)", y->name, unit)
                              : y->name;
-    const char *shown = canvas_text_cut(canvas, &font, name, drawing->panel.plane.box.width_pt);
+    const char *shown =
+        canvas_text_cut(canvas, &font, name, page_content_width_pt(&drawing->page));
     canvas_text_short(
         canvas, (struct canvas_point){PAGE_MARGIN_PT, drawing->panel.plane.box.y_pt - 6.0},
         &font, shown, name);

@@ -21,6 +21,16 @@ operator_builder_new(const struct workload *workload, struct arena *arena)
 struct operator_list
 operator_builder_list(const struct operator_builder *builder)
 {
+    const struct operations *forward = &builder->passes[DIRECTION_FORWARD];
+    const struct operations *backward = &builder->passes[DIRECTION_BACKWARD];
+    int forwards = 0, backwards = 0; /* of the operators before */
+    for (size_t i = 0; i < builder->count; i++) {
+        struct model_operator *item = &builder->items[i];
+        item->forward = item->forward_count > 0 ? &forward->items[forwards] : NULL;
+        item->backward = item->backward_count > 0 ? &backward->items[backwards] : NULL;
+        forwards += item->forward_count;
+        backwards += item->backward_count;
+    }
     return (struct operator_list){builder->items, (int64_t)builder->count};
 }
 
@@ -55,12 +65,14 @@ void
 build_operation(struct operator_builder *builder, enum direction direction, const char *name,
                 const struct kernel *kernel)
 {
-    struct model_operator *item = last(builder);
-    bool is_forward = direction == DIRECTION_FORWARD;
-    int *count = is_forward ? &item->forward_count : &item->backward_count;
-    struct operation *operations = is_forward ? item->forward : item->backward;
-    assert(*count < OPERATOR_KERNELS_MAX);
-    operations[(*count)++] = (struct operation){name, builder->spent_on, *kernel};
+    struct operations *pass = &builder->passes[direction];
+    pass->items = arena_grow(builder->arena, pass->items, pass->count, &pass->capacity,
+                             sizeof *pass->items);
+    pass->items[pass->count++] = (struct operation){name, builder->spent_on, *kernel};
+    if (direction == DIRECTION_FORWARD)
+        last(builder)->forward_count++;
+    else
+        last(builder)->backward_count++;
 }
 
 const char *

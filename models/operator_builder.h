@@ -23,6 +23,10 @@ struct operator_builder {
     enum fp8_origin input_origin, gradient_origin; /* of the product's that is built next */
     struct model_operator *items;
     size_t count, capacity;
+    struct operations {
+        struct operation *items;
+        size_t count, capacity;
+    } passes[2]; /* forward and backward, of all operators one behind the other */
 };
 
 struct operator_builder operator_builder_new(const struct workload *workload,

@@ -184,8 +184,10 @@ adapter_parameters(const struct operator_list *list)
 {
     int64_t sum = 0;
     for (int64_t i = 0; i < list->count; i++) {
+        if (!list->items[i].is_adapter)
+            continue;
         const struct gemm *gemm = &list->items[i].forward[0].kernel.gemm;
-        sum += list->items[i].is_adapter ? gemm->n * gemm->k : 0;
+        sum += gemm->n * gemm->k;
     }
     return sum;
 }

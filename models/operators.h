@@ -33,12 +33,9 @@ struct operation {
     struct kernel kernel;
 };
 
-enum { OPERATOR_KERNELS_MAX = 12 };
-
 struct model_operator {
     enum step_class spent_on;
-    struct operation forward[OPERATOR_KERNELS_MAX];
-    struct operation backward[OPERATOR_KERNELS_MAX]; /* in the order they run */
+    const struct operation *forward, *backward; /* in the order they run */
     int forward_count, backward_count;
     double saved_bytes;     /* activations kept from forward until backward */
     double remade_bytes;    /* attention's: of those, what it can make anew from the others */

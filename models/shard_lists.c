@@ -107,44 +107,65 @@ ends_with(const char *text, const char *end)
     return length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
+/* Rows of the rank's experts. */
+struct routed_rows {
+    const int64_t *of_expert;
+    int64_t mean;
+    double ratio; /* of all, to even ones */
+};
+
 /* Rows of one grouped product are those of the rank's experts, and a pass over rows has as many. */
 static void
-route_operation(struct operation *operation, const int64_t *rows, double ratio, int64_t depth)
+route_operation(struct operation *operation, const struct routed_rows *rows)
 {
     struct kernel *kernel = &operation->kernel;
     if (kernel->kind == KERNEL_GROUPED_GEMM && ends_with(operation->name, ".weight_gradient")) {
-        kernel->grouped_gemm.k = depth;
+        kernel->grouped_gemm.k = rows->mean;
     } else if (kernel->kind == KERNEL_GROUPED_GEMM) {
-        kernel->grouped_gemm.rows = rows;
+        kernel->grouped_gemm.rows = rows->of_expert;
     } else if (kernel->kind == KERNEL_ELEMENTWISE &&
                operation->spent_on != CLASS_GRADIENT_ACCUMULATION &&
                !ends_with(operation->name, ".quantize_weight")) {
-        kernel->elementwise.elements = (int64_t)((double)kernel->elementwise.elements * ratio);
-        kernel->elementwise.read_bytes *= ratio;
-        kernel->elementwise.write_bytes *= ratio;
+        kernel->elementwise.elements =
+            (int64_t)((double)kernel->elementwise.elements * rows->ratio);
+        kernel->elementwise.read_bytes *= rows->ratio;
+        kernel->elementwise.write_bytes *= rows->ratio;
     }
+}
+
+static const struct operation *
+route_operations(const struct operation *operations, int count, const struct routed_rows *rows,
+                 struct arena *arena)
+{
+    struct operation *routed = arena_alloc_unset(arena, (size_t)count, sizeof *routed);
+    for (int i = 0; i < count; i++) {
+        routed[i] = operations[i];
+        route_operation(&routed[i], rows);
+    }
+    return routed;
 }
 
 /* The operators of the experts were made for even loads: here are the real ones. */
 static void
 route_operators(struct shard_lists *lists, const int64_t *rows, double even_rows)
 {
-    const struct operator_list *list = &lists->of[TOKENS_ROUTED];
+    struct operator_list *list = &lists->of[TOKENS_ROUTED];
     int64_t experts = lists->shard->workload.arch->experts / lists->shard->placement.expert;
-    double ratio = lists->routed_rows / even_rows;
-    int64_t depth = at_least_one((int64_t)(lists->routed_rows / (double)experts));
+    struct routed_rows routed = {rows,
+                                 at_least_one((int64_t)(lists->routed_rows / (double)experts)),
+                                 lists->routed_rows / even_rows};
     struct model_operator *items =
-        arena_alloc(lists->arena, (size_t)list->count, sizeof *items);
+        arena_copy(lists->arena, list->items, (size_t)list->count * sizeof *items);
     for (int64_t i = 0; i < list->count; i++) {
-        items[i] = list->items[i];
-        items[i].saved_bytes *= ratio;
-        items[i].transient_bytes *= ratio;
-        for (int j = 0; j < items[i].forward_count; j++)
-            route_operation(&items[i].forward[j], rows, ratio, depth);
-        for (int j = 0; j < items[i].backward_count; j++)
-            route_operation(&items[i].backward[j], rows, ratio, depth);
+        struct model_operator *item = &items[i];
+        item->saved_bytes *= routed.ratio;
+        item->transient_bytes *= routed.ratio;
+        item->forward =
+            route_operations(item->forward, item->forward_count, &routed, lists->arena);
+        item->backward =
+            route_operations(item->backward, item->backward_count, &routed, lists->arena);
     }
-    lists->of[TOKENS_ROUTED].items = items;
+    list->items = items;
 }
 
 /* Every rank sends alike. The rank that sends or receives most decides how long the all-to-all

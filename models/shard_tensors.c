@@ -123,9 +123,9 @@ take_adapters(const struct operator_list *list, int64_t layer, struct tensor *ou
     int64_t count = 0;
     for (int64_t i = 0; i < list->count; i++) {
         const struct model_operator *item = &list->items[i];
-        const struct gemm *gemm = &item->forward[0].kernel.gemm;
         if (!item->is_adapter)
             continue;
+        const struct gemm *gemm = &item->forward[0].kernel.gemm;
         if (out)
             out[count] = (struct tensor){
                 .name = item->forward[0].name,

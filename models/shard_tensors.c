@@ -1,5 +1,8 @@
 /* The weights of one rank: which stage it is, and what its part of each tensor is. */
 #include "models/shard.h"
+
+#include <assert.h>
+
 #include "models/shard_lists.h"
 
 struct shard_chunk
@@ -46,57 +49,90 @@ holds_layer(const struct holding *holding, int64_t layer)
     return false;
 }
 
-/* A tied head has no tensor of its own: away from the embedding it holds a copy. */
-static bool
-holds(const struct holding *holding, const struct tensor *tensor)
-{
-    bool is_tied = holding->shard->workload.arch->is_embedding_tied;
-    if (tensor->layer >= 0)
-        return holds_layer(holding, tensor->layer);
-    if (tensor->part == PART_EMBEDDING)
-        return holding->has_embedding || (is_tied && holding->has_head);
-    return holding->has_head;
-}
+/* All tensors, in one order: as a tensor rank has them, of the experts as an expert rank does, and
+ * of one rank alone. */
+struct whole_lists {
+    struct tensor_list dense, routed, whole;
+    const int64_t *starts; /* of each layer in them; behind the last, of what stands outside */
+};
 
-/* Elements of what the stage holds of weights that are no smaller than in the whole model. */
-static int64_t
-shared_elements(const struct holding *holding, const struct tensor_list *dense,
-                const struct tensor_list *whole)
+static const int64_t *
+find_starts(const struct tensor_list *list, int64_t layers, struct arena *arena)
 {
-    int64_t elements = 0;
-    for (int64_t i = 0; i < dense->count; i++) {
-        int64_t own = tensor_elements(&dense->items[i]);
-        if (dense->items[i].part != PART_EXPERT && holds(holding, &dense->items[i]) &&
-            own == tensor_elements(&whole->items[i]))
-            elements += own;
+    int64_t *starts = arena_alloc(arena, (size_t)layers + 1, sizeof *starts), at = 1;
+    assert(list->items[0].part == PART_EMBEDDING && "the order of the forward pass");
+    for (int64_t layer = 0; layer < layers; layer++) {
+        starts[layer] = at;
+        while (at < list->count && list->items[at].layer == layer)
+            at++;
     }
-    return elements;
+    starts[layers] = at;
+    return starts;
 }
 
-/* The stage's part of both lists, which hold the same tensors in the same order. */
+/* A list is made anew only where it differs. */
+static struct whole_lists
+whole_lists_of(const struct shard *shard, struct arena *arena)
+{
+    const struct arch *arch = shard->workload.arch;
+    struct whole_lists lists;
+    lists.dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
+    lists.routed = lists.whole = lists.dense;
+    if (shard->placement.expert > 1 || shard_expert_pieces(shard) > 1)
+        lists.routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
+    if (shard->placement.tensor > 1)
+        lists.whole = tensors_of(arch, arena);
+    lists.starts = find_starts(&lists.dense, arch->layers, arena);
+    return lists;
+}
+
+/* What a stage holds, as far as it is listed: dense weights, and experts apart. */
+struct kept_lists {
+    struct tensor *items[2];
+    int64_t counts[2];
+    int64_t shared_elements;
+};
+
+/* Tensors [begin, end); there is room for them. */
+static void
+keep(struct kept_lists *kept, const struct whole_lists *lists, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const struct tensor *tensor = &lists->dense.items[i];
+        bool is_expert = tensor->part == PART_EXPERT;
+        int list = is_expert && kept->items[1];
+        kept->items[list][kept->counts[list]++] = is_expert ? lists->routed.items[i] : *tensor;
+        int64_t elements = tensor_elements(tensor);
+        if (!is_expert && elements == tensor_elements(&lists->whole.items[i]))
+            kept->shared_elements += elements;
+    }
+}
+
+/* A tied head has no tensor of its own: away from the embedding it holds a copy. */
 static struct shard_tensors
-take_held(const struct holding *holding, const struct tensor_list *dense,
-          const struct tensor_list *routed, struct arena *arena)
+take_held(const struct holding *holding, const struct whole_lists *lists, struct arena *arena)
 {
     const struct placement *placement = &holding->shard->placement;
+    const struct arch *arch = holding->shard->workload.arch;
     bool is_one_group = placement->expert_tensor == placement->tensor &&
                         placement->expert == 1 && placement->context == 1;
-    struct tensor *kept[2];
-    struct tensor_list out[2] = {{NULL, 0}, {NULL, 0}};
-    int64_t counts[2] = {0};
-    for (int64_t i = 0; i < dense->count; i++)
-        if (holds(holding, &dense->items[i]))
-            counts[dense->items[i].part == PART_EXPERT && !is_one_group]++;
-    for (int i = 0; i < 2; i++)
-        out[i].items = kept[i] = arena_alloc(arena, (size_t)counts[i], sizeof *kept[i]);
-    for (int64_t i = 0; i < dense->count; i++) {
-        bool is_expert = dense->items[i].part == PART_EXPERT;
-        const struct tensor *tensor = is_expert ? &routed->items[i] : &dense->items[i];
-        int list = is_expert && !is_one_group;
-        if (holds(holding, tensor))
-            kept[list][out[list].count++] = *tensor;
-    }
-    return (struct shard_tensors){.dense = out[0], .experts = out[1]};
+    const int64_t *starts = lists->starts, outside = starts[arch->layers];
+    int64_t room = 1 + lists->dense.count - outside;
+    for (int64_t layer = 0; layer < arch->layers; layer++)
+        room += holds_layer(holding, layer) ? starts[layer + 1] - starts[layer] : 0;
+    struct kept_lists kept = {.shared_elements = 0};
+    for (int i = 0; i < (is_one_group ? 1 : 2); i++)
+        kept.items[i] = arena_alloc_unset(arena, (size_t)room, sizeof *kept.items[i]);
+    if (holding->has_embedding || (arch->is_embedding_tied && holding->has_head))
+        keep(&kept, lists, 0, 1);
+    for (int64_t layer = 0; layer < arch->layers; layer++)
+        if (holds_layer(holding, layer))
+            keep(&kept, lists, starts[layer], starts[layer + 1]);
+    if (holding->has_head)
+        keep(&kept, lists, outside, lists->dense.count);
+    return (struct shard_tensors){.dense = {kept.items[0], kept.counts[0]},
+                                  .experts = {kept.items[1], kept.counts[1]},
+                                  .shared_elements = kept.shared_elements};
 }
 
 /* Adapters of each block, sized as a tensor rank has them. */
@@ -178,16 +214,13 @@ shard_tensors(const struct shard *shard, struct arena *arena)
     bool has_adapters = shard->workload.plan->adapters != NULL;
     struct adapter_lists lists = {{{NULL, 0}}};
     int64_t stages = shard->placement.pipeline;
-    struct tensor_list dense = tensors_of(shard_arch(shard, TOKENS_WHOLE, arena), arena);
-    struct tensor_list routed = tensors_of(shard_arch(shard, TOKENS_ROUTED, arena), arena);
-    struct tensor_list whole = tensors_of(shard->workload.arch, arena);
+    struct whole_lists whole = whole_lists_of(shard, arena);
     struct shard_tensors *all = arena_alloc(arena, (size_t)stages, sizeof *all);
     if (has_adapters)
         lists = adapter_lists_of(shard, arena);
     for (int64_t stage = 0; stage < stages; stage++) {
         struct holding holding = holding_of(shard, stage, arena);
-        all[stage] = take_held(&holding, &dense, &routed, arena);
-        all[stage].shared_elements = shared_elements(&holding, &dense, &whole);
+        all[stage] = take_held(&holding, &whole, arena);
         if (has_adapters)
             freeze(&holding, &lists, arena, &all[stage]);
     }

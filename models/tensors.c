@@ -443,7 +443,7 @@ tensors_of(const struct arch *arch, struct arena *arena)
 {
     size_t count = 0;
     tensors_visit(arch, count_up, &count);
-    struct filled_list list = {arena_alloc(arena, count, sizeof *list.items), 0};
+    struct filled_list list = {arena_alloc_unset(arena, count, sizeof *list.items), 0};
     tensors_visit(arch, append, &list);
     return (struct tensor_list){list.items, list.count};
 }

@@ -198,11 +198,11 @@ struct amount {
 static struct amount
 amount_of(const struct ledger *ledger, const struct tensor *tensor, bool is_own)
 {
-    const struct workload *workload = &ledger->shard.workload;
-    struct fp8_setting fp8 = fp8_setting_of(workload->plan, workload->software);
-    double element_bytes = dtype_bytes(workload->plan->compute_dtype);
+    const struct plan *plan = ledger->shard.workload.plan;
+    double element_bytes = dtype_bytes(plan->compute_dtype);
     double elements = (double)tensor_elements(tensor);
-    if (is_own && fp8.recipe != FP8_NONE && fp8_takes_tensor(tensor)) {
+    if (is_own && plan->fp8_recipe != FP8_NONE && fp8_takes_tensor(tensor)) {
+        struct fp8_setting fp8 = fp8_setting_of(plan, ledger->shard.workload.software);
         element_bytes = fp8.has_narrow_weights ? dtype_bytes(DTYPE_FP8) : element_bytes;
         element_bytes += fp8_cast_weight_once(&fp8).write;
     }

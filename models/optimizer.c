@@ -40,51 +40,54 @@ add_matrix(struct optimizer_share *share, const struct tensor *tensor)
     share->matrices[i].count++;
 }
 
-/* A piece of one tensor: elements [begin, end) of the flattened whole lie in the share. */
-struct piece {
+/* A copy of a tensor, and which of its elements come next. */
+struct cut_tensor {
     const struct tensor *tensor;
-    int64_t tensor_begin, tensor_end;
-    int64_t begin, end;
+    bool is_orthogonalised, is_fp8;
+    int64_t before, left; /* of its elements: those in shares by now, and the others */
     int64_t owners;
-    bool is_orthogonalised;
 };
 
 static void
-add_piece(struct optimizer_share *share, const struct piece *piece)
+add_piece(struct optimizer_share *share, const struct cut_tensor *cut, int64_t own)
 {
-    int64_t own = piece->end - piece->begin;
     share->tensors++;
-    share->fp8_parameters += fp8_takes_tensor(piece->tensor) ? own : 0;
-    if (!piece->is_orthogonalised) {
+    share->fp8_parameters += cut->is_fp8 ? own : 0;
+    if (!cut->is_orthogonalised) {
         share->adamw_parameters += own;
         return;
     }
     share->muon_parameters += own;
-    add_matrix(share, piece->tensor);
-    share->owners_max = most(share->owners_max, piece->owners);
-    int64_t before = piece->begin - piece->tensor_begin, after = piece->tensor_end - piece->end;
-    if (before > 0)
-        share->exchange_before_elements += most(before, own);
-    if (after > 0)
-        share->exchange_after_elements += most(after, own);
+    add_matrix(share, cut->tensor);
+    share->owners_max = most(share->owners_max, cut->owners);
+    if (cut->before > 0)
+        share->exchange_before_elements += most(cut->before, own);
+    if (cut->left > own)
+        share->exchange_after_elements += most(cut->left - own, own);
 }
+
+/* The share that is being filled, and how much more goes into it. */
+struct filling {
+    struct optimizer_share *share;
+    int64_t room, share_size;
+};
 
 /* Cuts one copy of a tensor over the shares that it touches. */
 static void
-add_tensor(struct optimizer_share *shares, int64_t share_size, const struct tensor *tensor,
-           int64_t begin, bool is_matrix)
+add_tensor(struct filling *filling, struct cut_tensor cut)
 {
-    int64_t end = begin + tensor->rows * tensor->columns;
-    int64_t first = begin / share_size, last = (end - 1) / share_size;
-    for (int64_t rank = first; rank <= last; rank++) {
-        struct piece piece = {.tensor = tensor,
-                              .tensor_begin = begin,
-                              .tensor_end = end,
-                              .begin = most(begin, rank * share_size),
-                              .end = least(end, (rank + 1) * share_size),
-                              .owners = last - first + 1,
-                              .is_orthogonalised = is_matrix};
-        add_piece(&shares[rank], &piece);
+    int64_t beyond = cut.left - filling->room;
+    cut.owners = beyond > 0 ? 1 + (beyond + filling->share_size - 1) / filling->share_size : 1;
+    while (cut.left > 0) {
+        int64_t own = least(cut.left, filling->room);
+        add_piece(filling->share, &cut, own);
+        cut.before += own;
+        cut.left -= own;
+        filling->room -= own;
+        if (filling->room == 0) {
+            filling->share++;
+            filling->room = filling->share_size;
+        }
     }
 }
 
@@ -93,16 +96,19 @@ static void
 cut_evenly(struct optimizer_share *shares, int64_t data_ranks,
            const struct tensor_list *tensors, const struct plan *plan)
 {
-    int64_t total = 0, begin = 0;
+    int64_t total = 0;
     for (int64_t i = 0; i < tensors->count; i++)
         total += tensor_elements(&tensors->items[i]);
     int64_t share_size = plan->zero_stage == 0 ? total : (total + data_ranks - 1) / data_ranks;
+    struct filling filling = {shares, share_size, share_size};
     for (int64_t i = 0; i < tensors->count; i++) {
         const struct tensor *tensor = &tensors->items[i];
-        for (int64_t copy = 0; copy < tensor->copies; copy++) {
-            add_tensor(shares, share_size, tensor, begin, is_orthogonalised(tensor, plan));
-            begin += tensor->rows * tensor->columns;
-        }
+        struct cut_tensor cut = {.tensor = tensor,
+                                 .is_orthogonalised = is_orthogonalised(tensor, plan),
+                                 .is_fp8 = fp8_takes_tensor(tensor),
+                                 .left = tensor->rows * tensor->columns};
+        for (int64_t copy = 0; copy < tensor->copies; copy++)
+            add_tensor(&filling, cut);
     }
     for (int64_t rank = 1; plan->zero_stage == 0 && rank < data_ranks; rank++)
         shares[rank] = shares[0];

@@ -64,6 +64,11 @@ bool collective_place(const struct cluster *cluster, const struct collective *co
 bool collective_cost(const struct cluster *cluster, const struct collective *collective,
                      struct collective_cost *cost, struct error_list *errors);
 
+/* A number below COLLECTIVE_PAIRS for how two ranks lie to each other: between those of one number
+ * a send of as many bytes costs the same, one of more bytes no less. */
+enum { COLLECTIVE_PAIRS = 8 };
+int collective_pair(const struct cluster *cluster, int64_t from, int64_t to);
+
 /* Bytes over time times this is the bus bandwidth (rccl-tests doc/PERFORMANCE.md). */
 double collective_bus_factor(enum collective_kind kind, int64_t ranks);
 

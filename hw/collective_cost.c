@@ -91,27 +91,44 @@ cheapest(const struct pricing *pricing, const struct collective_offers *offers, 
     return collective_price(pricing, &best);
 }
 
+static struct rank_placement
+place_pair(const struct cluster *cluster, int64_t from, int64_t to)
+{
+    int64_t g = cluster->gpus_per_node;
+    int64_t low = from < to ? from : to, high = from < to ? to : from;
+    bool crosses_node = low / g != high / g;
+    return (struct rank_placement){.ranks = 2,
+                                   .nodes = crosses_node ? 2 : 1,
+                                   .gpus = 1,
+                                   .first_node = low / g,
+                                   .last_node = high / g,
+                                   .keeps_rails = !crosses_node || low % g == high % g};
+}
+
+int
+collective_pair(const struct cluster *cluster, int64_t from, int64_t to)
+{
+    struct rank_placement placement = place_pair(cluster, from, to);
+    struct uplink_load unread;
+    int crosses_leaf =
+        uplink_load_of(&cluster->fabric, cluster->gpus_per_node, &placement, &unread);
+    return (int)placement.nodes - 1 + 2 * !placement.keeps_rails + 4 * crosses_leaf;
+}
+
 /* Between two certain ranks. */
 static bool
 pair_cost(const struct cluster *cluster, const struct collective *collective,
           struct collective_cost *cost, struct error_list *errors)
 {
-    int64_t g = cluster->gpus_per_node, from = collective->from, to = collective->to;
+    int64_t from = collective->from, to = collective->to;
     if (!check_rank(cluster, from, errors) || !check_rank(cluster, to, errors))
         return false;
-    bool crosses_node = from / g != to / g;
-    bool crosses_rail = crosses_node && from % g != to % g;
+    struct rank_placement placement = place_pair(cluster, from, to);
+    bool crosses_node = placement.nodes > 1, crosses_rail = !placement.keeps_rails;
     if (crosses_node && !check_network(cluster, errors))
         return false;
     if (crosses_rail && !check_forwarding(cluster, from, to, errors))
         return false;
-    int64_t low = from < to ? from : to, high = from < to ? to : from;
-    struct rank_placement placement = {.ranks = 2,
-                                       .nodes = crosses_node ? 2 : 1,
-                                       .gpus = 1,
-                                       .first_node = low / g,
-                                       .last_node = high / g,
-                                       .keeps_rails = !crosses_rail};
     bool is_forwarded = crosses_rail && cluster->fabric.network_topology == NETWORK_RAILS_ONLY;
     struct pricing pricing = collective_pricing(cluster, COLLECTIVE_SEND_RECV, &placement);
     struct collective_offers offers =

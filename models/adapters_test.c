@@ -234,7 +234,7 @@ END_TEST
 static double
 collective_bytes(const struct run *run, enum collective_kind kind)
 {
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_ALL, arena, &errors);
     ck_assert_msg(program != NULL, "%s", errors.items[0].what);
     const struct rank_program *rank = &program->kinds[0];
     double bytes = 0;

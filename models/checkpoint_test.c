@@ -137,7 +137,7 @@ START_TEST(of_layers_the_first_ones_run_again)
 {
     struct error_list errors = {0};
     const struct run *run = llama_of("plan.recompute=full", "plan.recompute_layers=21");
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_ALL, arena, &errors);
     const struct rank_program *kind = &program->kinds[0];
     int again = 0;
     for (int64_t i = 0; i < kind->count; i++) {

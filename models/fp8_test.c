@@ -367,8 +367,8 @@ START_TEST(weights_gathered_in_fp8_are_half_the_bytes)
                                     "plan.gathers_weights_in_fp8=true"};
     struct error_list errors = {0};
     const struct run *narrow = run_with(LLAMA, settings, 2), *wide = run_with(LLAMA, NULL, 0);
-    double saved = gathered_bytes(program_of(&wide->inputs, arena, &errors)) -
-                   gathered_bytes(program_of(&narrow->inputs, arena, &errors));
+    double saved = gathered_bytes(program_of(&wide->inputs, RANKS_ALL, arena, &errors)) -
+                   gathered_bytes(program_of(&narrow->inputs, RANKS_ALL, arena, &errors));
     double layer = 2.0 * 4096 * 4096 + 2.0 * 4096 * 1024 + 3.0 * 4096 * 14336;
     ck_assert_int_eq(errors.count, 0);
     CHECK_NEAR(saved, 2 * 32 * layer, 1e-12);
@@ -393,7 +393,8 @@ START_TEST(weights_are_cast_once_a_step)
     struct error_list errors = {0};
     struct step_inputs inputs = run_with(DEEPSEEK, settings, 1)->inputs;
     inputs.detail = DETAIL_KERNELS;
-    ck_assert_int_eq(count_items(program_of(&inputs, arena, &errors), "quantize_weights"), 4);
+    ck_assert_int_eq(
+        count_items(program_of(&inputs, RANKS_ALL, arena, &errors), "quantize_weights"), 4);
     ck_assert_int_eq(errors.count, 0);
 }
 END_TEST

@@ -366,7 +366,7 @@ add_slots(struct lowering *lowering)
 }
 
 int64_t
-lower_task_count(const struct program *program, enum lower_ranks ranks)
+lower_task_count(const struct program *program, enum program_ranks ranks)
 {
     int64_t tasks = 0;
     for (int64_t i = 0; i < program->kind_count; i++)
@@ -376,8 +376,9 @@ lower_task_count(const struct program *program, enum lower_ranks ranks)
 }
 
 struct lowered
-lower_step(const struct program *program, enum lower_ranks ranks, struct arena *arena)
+lower_step(const struct program *program, enum program_ranks ranks, struct arena *arena)
 {
+    assert((ranks == RANKS_FOLDED || program->is_all) && "a program of all ranks");
     size_t tasks = (size_t)lower_task_count(program, ranks);
     struct lowering lowering = {
         .graph = task_graph_new(arena, tasks),

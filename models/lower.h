@@ -5,11 +5,6 @@
 #include "models/program.h"
 #include "sim/engine/task_graph.h"
 
-/* Ranks that do the same are simulated once: folded, of each kind the one whose share of the
- * optimizer takes longest stands for all, since every collective waits for it; the others differ
- * in nothing that another rank could notice. */
-enum lower_ranks { RANKS_FOLDED, RANKS_ALL };
-
 struct lowered {
     const struct task_graph *graph; /* a task's tag is its item's index in its rank's program; a
                                        lane's group is its rank */
@@ -21,7 +16,7 @@ struct lowered {
 };
 
 /* Cannot fail: prices are in the program already. */
-struct lowered lower_step(const struct program *program, enum lower_ranks ranks,
+struct lowered lower_step(const struct program *program, enum program_ranks ranks,
                           struct arena *arena);
 
 /* The slot that stands for a rank: its lanes are those from slot x STEP_LANE_COUNT. */
@@ -34,6 +29,6 @@ const struct rank_program *lowered_kind(const struct lowered *lowered, int64_t s
 uint32_t lowered_lane(const struct lowered *lowered, enum step_lane lane);
 
 /* Tasks that simulating them takes. */
-int64_t lower_task_count(const struct program *program, enum lower_ranks ranks);
+int64_t lower_task_count(const struct program *program, enum program_ranks ranks);
 
 #endif

@@ -19,7 +19,7 @@ measure_once(const struct run *run, struct times *times, struct arena *arena)
 {
     struct error_list errors = {0};
     double begin_s = check_cpu_s();
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_FOLDED, arena, &errors);
     double program_s = check_cpu_s() - begin_s;
     begin_s = check_cpu_s();
     if (program)

@@ -22,7 +22,7 @@ small_program(const char *setting, struct arena *arena)
                                   .setting_count = setting ? 2 : 1};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    return program_of(&run->inputs, arena, &errors);
+    return program_of(&run->inputs, RANKS_ALL, arena, &errors);
 }
 
 /* Every joint item is one task, every other one a task a rank. */
@@ -103,7 +103,7 @@ expect_equal_ends_of(const char *const *settings, size_t count)
                                   .setting_count = count + 2};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_ALL, arena, &errors);
     struct lowered folded = lower_step(program, RANKS_FOLDED, arena);
     struct lowered all_ranks = lower_step(program, RANKS_ALL, arena);
     ck_assert_int_eq(folded.simulated_ranks, program->kind_count);

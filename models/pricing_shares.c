@@ -3,19 +3,29 @@
 
 #include "models/fp8.h"
 #include "models/pricing.h"
+#include "sim/base/hash.h"
 
-enum { SIZES_MAX = 64 };    /* different matrix sizes of a model */
-enum { SHARES_KNOWN = 64 }; /* of a thousand ranks' some thirty differ */
+enum { SIZES_MAX = 64 };     /* different matrix sizes of a model */
+enum { SHARE_PLACES = 256 }; /* of a thousand ranks' shares some thirty differ */
 
-/* Newton-Schulz prices by size: a model has few sizes and very many matrices. And the shares priced
- * last with their prices, the newest in place (share_count - 1) % SHARES_KNOWN. */
+/* A share with its prices, but for the exchange. */
+struct known_share {
+    const struct optimizer_share *share;
+    const struct step_work *works[SHARE_STAGE_COUNT];
+    /* Of the ranks of a stage so far that have as much to do: the most that one of them exchanges
+     * with another that lies so to it; -1: none does. */
+    int64_t stage;
+    int64_t most_elements[COLLECTIVE_PAIRS];
+    struct known_share *next; /* of the same place */
+};
+
+/* Newton-Schulz prices by size: a model has few sizes and very many matrices. Shares by their
+ * hashes. */
 struct share_prices {
     int64_t rows[SIZES_MAX], columns[SIZES_MAX];
     const struct step_work *works[SIZES_MAX];
     int count;
-    const struct optimizer_share *shares[SHARES_KNOWN];
-    const struct step_work *const *share_works[SHARES_KNOWN];
-    int share_count;
+    struct known_share *known[SHARE_PLACES];
 };
 
 static const struct step_work *
@@ -64,24 +74,30 @@ price_newton_schulz(const struct pricing *pricing, struct share_prices *prices,
     return sum;
 }
 
-/* A data rank's share, and the ranks on whose pieces its own borders. */
+/* A rank on whose pieces those of another border. */
+struct neighbour {
+    int64_t rank, elements; /* that are exchanged with it */
+    int pair;               /* as collective_pair says */
+};
+
+/* A data rank's share. */
 struct owner {
     const struct optimizer_share *share;
-    int64_t rank, before, after;
+    int64_t rank;
+    struct neighbour sides[2]; /* before it and after it */
     int64_t
         gathered_experts; /* of the elements gathered: over the ranks with the same experts */
     const struct placement *placement;
 };
 
-/* Within a node all links are alike, and more bytes take no less: the side that sends more is the
- * slower one, and the other need not be priced. */
+/* To a neighbour that lies as the other does more elements take no less: of two such the one that
+ * gets fewer need not be priced. */
 static bool
-is_surely_quicker(const struct owner *owner, const int64_t elements[2], int side)
+is_surely_quicker(const struct owner *owner, int side)
 {
-    int64_t gpus = owner->placement->gpus_per_node, node = owner->rank / gpus;
-    bool is_one_node = owner->before / gpus == node && owner->after / gpus == node;
-    return is_one_node && elements[0] > 0 && elements[1] > 0 &&
-           (side == 0 ? elements[0] < elements[1] : elements[1] <= elements[0]);
+    const struct neighbour *before = &owner->sides[0], *after = &owner->sides[1];
+    return before->pair == after->pair && before->elements > 0 && after->elements > 0 &&
+           side == (after->elements <= before->elements);
 }
 
 /* Pieces go to the neighbours on both sides at once; the slower side counts. */
@@ -89,18 +105,17 @@ static const struct step_work *
 price_pieces(const struct pricing *pricing, const struct owner *owner)
 {
     enum dtype dtype = pricing->inputs->workload.plan->compute_dtype;
-    const int64_t elements[] = {owner->share->exchange_before_elements,
-                                owner->share->exchange_after_elements};
-    const int64_t neighbours[] = {owner->before, owner->after};
     const struct step_work *slowest = NULL;
     for (int side = 0; side < 2; side++) {
+        const struct neighbour *neighbour = &owner->sides[side];
         struct collective collective = {.kind = COLLECTIVE_SEND_RECV,
                                         .dtype = dtype,
                                         .ranks = 2,
-                                        .bytes = dtype_bytes(dtype) * (double)elements[side],
+                                        .bytes =
+                                            dtype_bytes(dtype) * (double)neighbour->elements,
                                         .from = owner->rank,
-                                        .to = neighbours[side]};
-        if (elements[side] == 0 || is_surely_quicker(owner, elements, side))
+                                        .to = neighbour->rank};
+        if (neighbour->elements == 0 || is_surely_quicker(owner, side))
             continue;
         const struct step_work *work = pricing_collective(
             pricing, "exchange_split_matrices", CLASS_OPTIMIZER_EXCHANGE, &collective);
@@ -292,53 +307,72 @@ is_as_much(const struct optimizer_share *a, const struct optimizer_share *b)
            a->fp8_parameters == b->fp8_parameters && has_same_matrices(a, b);
 }
 
-/* The prices of a share with as much to do, but for the exchange; NULL where there is none. */
-static const struct step_work *const *
-find_known(const struct share_prices *prices, const struct optimizer_share *share)
+static uint64_t
+hash_share(const struct optimizer_share *share)
 {
-    for (int i = prices->share_count - 1; i >= 0 && i >= prices->share_count - SHARES_KNOWN;
-         i--)
-        if (is_as_much(share, prices->shares[i % SHARES_KNOWN]))
-            return prices->share_works[i % SHARES_KNOWN];
-    return NULL;
-}
-
-static void
-price_anew(const struct pricing *pricing, struct share_prices *prices,
-           const struct optimizer_share *share, const struct step_work **out)
-{
-    int place = prices->share_count++ % SHARES_KNOWN;
-    price_passes(pricing, share, out);
-    out[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, share);
-    prices->shares[place] = share;
-    prices->share_works[place] = out;
+    uint64_t hash = hash_mixed((uint64_t)share->muon_parameters);
+    hash = hash_mixed(hash ^ (uint64_t)share->adamw_parameters);
+    for (int i = 0; i < share->matrix_sizes; i++)
+        hash = hash_mixed(hash ^ (uint64_t)share->matrices[i].count);
+    return hash_mixed(hash ^ (uint64_t)share->tensors);
 }
 
 static bool
-price_share(const struct pricing *pricing, struct share_prices *prices,
-            const struct owner *owner, const struct step_work **out)
+price_anew(const struct pricing *pricing, struct share_prices *prices,
+           struct known_share *known)
 {
-    const struct step_work *const *known = find_known(prices, owner->share);
-    if (known)
-        memcpy(out, known, SHARE_STAGE_COUNT * sizeof *out);
-    else
-        price_anew(pricing, prices, owner->share, out);
-    out[SHARE_EXCHANGE] = price_exchange(pricing, owner);
+    price_passes(pricing, known->share, known->works);
+    known->works[SHARE_NEWTON_SCHULZ] = price_newton_schulz(pricing, prices, known->share);
     for (int stage = 0; stage < SHARE_STAGE_COUNT; stage++)
-        if (!out[stage])
+        if (stage != SHARE_EXCHANGE && !known->works[stage])
             return false;
     return true;
+}
+
+/* NULL after adding why it has no price. */
+static struct known_share *
+find_known(const struct pricing *pricing, struct share_prices *prices,
+           const struct optimizer_share *share)
+{
+    struct known_share **place = &prices->known[hash_share(share) % SHARE_PLACES];
+    while (*place && !is_as_much(share, (*place)->share))
+        place = &(*place)->next;
+    if (*place)
+        return *place;
+    struct known_share *known = arena_alloc(pricing->arena, 1, sizeof *known);
+    known->share = share;
+    known->stage = STEP_NONE;
+    *place = known;
+    return price_anew(pricing, prices, known) ? known : NULL;
+}
+
+/* Whether one before it on the stage, with as much to do, exchanges no less on either side. */
+static bool
+is_behind_another(struct known_share *known, const struct owner *owner, int64_t stage)
+{
+    bool is_behind = owner->share->gathered_elements == 0;
+    for (int pair = 0; pair < COLLECTIVE_PAIRS && known->stage != stage; pair++)
+        known->most_elements[pair] = -1;
+    known->stage = stage;
+    for (int side = 0; side < 2; side++) {
+        const struct neighbour *neighbour = &owner->sides[side];
+        int64_t *most = &known->most_elements[neighbour->pair];
+        is_behind = is_behind && neighbour->elements <= *most;
+        *most = neighbour->elements > *most ? neighbour->elements : *most;
+    }
+    return is_behind;
 }
 
 /* How long a rank is busy with its share behind the gradient norm, where all ranks start together;
  * AdamW runs beside the exchange. */
 static double
-busy_s(const struct step_work *const *works)
+busy_s(const struct share_work *own)
 {
-    double exchange_s = works[SHARE_EXCHANGE]->delay_s + works[SHARE_EXCHANGE]->work_s;
-    double beside_s = works[SHARE_ADAMW]->work_s;
-    return works[SHARE_MOMENTUM]->work_s + (exchange_s > beside_s ? exchange_s : beside_s) +
-           works[SHARE_NEWTON_SCHULZ]->work_s + works[SHARE_UPDATE]->work_s;
+    double exchange_s = own->exchange->delay_s + own->exchange->work_s;
+    double beside_s = own->works[SHARE_ADAMW]->work_s;
+    return own->works[SHARE_MOMENTUM]->work_s +
+           (exchange_s > beside_s ? exchange_s : beside_s) +
+           own->works[SHARE_NEWTON_SCHULZ]->work_s + own->works[SHARE_UPDATE]->work_s;
 }
 
 /* Of dense weights and of experts together. */
@@ -419,13 +453,12 @@ static void
 find_slowest(const struct program *program, const struct sharing *sharing,
              struct rank_program *kinds, struct arena *arena)
 {
-    const struct step_work *(*works)[SHARE_STAGE_COUNT] =
-        &program->shares[sharing->stage * program->data_ranks];
+    const struct share_work *works = &program->shares[sharing->stage * program->data_ranks];
     struct rank_program *first = &kinds[sharing->stage * program->expert_places];
     double *longest_s = arena_alloc(arena, (size_t)program->expert_places, sizeof *longest_s);
     for (int64_t i = 0; i < program->expert_places; i++) {
         struct rank_place place = placement_at(sharing->placement, first[i].slowest_rank);
-        longest_s[i] = busy_s(works[place.data * sharing->placement->context + place.context]);
+        longest_s[i] = busy_s(&works[place.data * sharing->placement->context + place.context]);
     }
     for (int64_t i = 0; i < sharing->count; i++) {
         int64_t rank = sharing->ranks[i];
@@ -433,7 +466,7 @@ find_slowest(const struct program *program, const struct sharing *sharing,
                            ? 0
                            : program_kind(program, rank) - program->kinds -
                                  sharing->stage * program->expert_places;
-        double own_s = busy_s(works[i]);
+        double own_s = works[i].exchange ? busy_s(&works[i]) : 0;
         if (own_s > longest_s[kind]) {
             longest_s[kind] = own_s;
             first[kind].slowest_rank = rank;
@@ -441,25 +474,43 @@ find_slowest(const struct program *program, const struct sharing *sharing,
     }
 }
 
+static struct owner
+owner_at(const struct pricing *pricing, const struct sharing *sharing,
+         const struct optimizer_share *share, int64_t index)
+{
+    int64_t count = sharing->count, rank = sharing->ranks[index];
+    struct owner owner = {share, rank, {{0}}, sharing->gathered_experts, sharing->placement};
+    owner.sides[0] = (struct neighbour){.rank = sharing->ranks[(index + count - 1) % count],
+                                        .elements = share->exchange_before_elements};
+    owner.sides[1] = (struct neighbour){.rank = sharing->ranks[(index + 1) % count],
+                                        .elements = share->exchange_after_elements};
+    for (int side = 0; side < 2; side++)
+        owner.sides[side].pair =
+            collective_pair(pricing->inputs->cluster, rank, owner.sides[side].rank);
+    return owner;
+}
+
+/* Folded, of ranks of one kind the exchanges are priced that may be the longest. */
 static bool
 price_stage(const struct pricing *pricing, struct share_prices *prices, struct sharing *sharing,
             struct program *program)
 {
-    int64_t count = sharing->count;
-    const struct step_work *(*works)[SHARE_STAGE_COUNT] =
-        &program->shares[sharing->stage * program->data_ranks];
+    struct share_work *works = &program->shares[sharing->stage * program->data_ranks];
     const struct optimizer_share *shares = stage_shares(pricing, sharing);
-    for (int64_t i = 0; i < count; i++) {
-        struct owner owner = {&shares[i],
-                              sharing->ranks[i],
-                              sharing->ranks[(i + count - 1) % count],
-                              sharing->ranks[(i + 1) % count],
-                              sharing->gathered_experts,
-                              sharing->placement};
-        if (!price_share(pricing, prices, &owner, works[i]))
+    bool is_all = program->is_all || program->expert_places > 1;
+    for (int64_t i = 0; i < sharing->count; i++) {
+        struct owner owner = owner_at(pricing, sharing, &shares[i], i);
+        struct known_share *known = find_known(pricing, prices, owner.share);
+        if (!known)
             return false;
+        works[i].works = known->works;
         if (shares[i].owners_max > program->owners_max)
             program->owners_max = shares[i].owners_max;
+        if (!is_all && is_behind_another(known, &owner, sharing->stage))
+            continue;
+        works[i].exchange = price_exchange(pricing, &owner);
+        if (!works[i].exchange)
+            return false;
     }
     return true;
 }

@@ -345,7 +345,8 @@ build_kinds(struct program_builder *builder, const struct program *program,
 }
 
 const struct program *
-program_of(const struct step_inputs *inputs, struct arena *arena, struct error_list *errors)
+program_of(const struct step_inputs *inputs, enum program_ranks ranks, struct arena *arena,
+           struct error_list *errors)
 {
     int faults_before = errors->count;
     const struct plan *plan = inputs->workload.plan;
@@ -356,6 +357,7 @@ program_of(const struct step_inputs *inputs, struct arena *arena, struct error_l
     struct program *program = arena_alloc(arena, 1, sizeof *program);
     program->placement = builder.shard.placement;
     program->ranks = program->placement.ranks;
+    program->is_all = ranks == RANKS_ALL;
     program->expert_places = count_places(&builder.shard, arena);
     program->kind_count = plan->pipeline * program->expert_places;
     builder.schedules = schedule_all(&builder.shape, arena);
@@ -389,5 +391,10 @@ program_work(const struct program *program, const struct step_item *item, int64_
         return item->work;
     struct rank_place place = placement_at(&program->placement, rank);
     int64_t own = place.data * program->placement.context + place.context;
-    return program->shares[place.pipeline * program->data_ranks + own][item->stage];
+    const struct share_work *share =
+        &program->shares[place.pipeline * program->data_ranks + own];
+    const struct step_work *work =
+        item->stage == SHARE_EXCHANGE ? share->exchange : share->works[item->stage];
+    assert(work && "of a rank that the program speaks of");
+    return work;
 }

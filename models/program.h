@@ -68,6 +68,13 @@ enum share_stage {
     SHARE_STAGE_COUNT
 };
 
+/* That work on one rank: what it has in common with those that have as much to do, and its exchange;
+ * NULL where the program says nothing of the rank. */
+struct share_work {
+    const struct step_work *const *works; /* by stage, but for the exchange */
+    const struct step_work *exchange;
+};
+
 enum { STEP_WAITS_MAX = 5, STEP_NONE = -1 };
 
 struct step_item {
@@ -98,9 +105,10 @@ struct program {
     struct placement placement;
     const struct rank_program *kinds; /* by stage, then by place of the experts */
     int64_t kind_count;
-    int64_t expert_places;                                /* that differ: 1, or all */
-    const struct step_work *(*shares)[SHARE_STAGE_COUNT]; /* by stage, then by data rank */
-    int64_t data_ranks; /* shares of a stage: data x context */
+    int64_t expert_places; /* that differ: 1, or all */
+    bool is_all;           /* whether it says what every rank does, or each kind's slowest */
+    struct share_work *shares; /* by stage, then by data rank */
+    int64_t data_ranks;        /* shares of a stage: data x context */
     int64_t ranks;
     int64_t slowest_kind; /* that computes longest */
     int64_t owners_max;   /* ranks that the most divided matrix lies on */
@@ -121,9 +129,15 @@ struct step_inputs {
 
 struct shard step_inputs_shard(const struct step_inputs *inputs);
 
-/* NULL after adding why a kernel or collective cannot be priced. */
-const struct program *program_of(const struct step_inputs *inputs, struct arena *arena,
-                                 struct error_list *errors);
+/* Which ranks are simulated. Those that do the same once: folded, of each kind the one whose share
+ * of the optimizer takes longest stands for all, since every collective waits for it; the others
+ * differ in nothing that another rank could notice. */
+enum program_ranks { RANKS_FOLDED, RANKS_ALL };
+
+/* What RANKS_ALL says can be folded too. NULL after adding why a kernel or collective cannot be
+ * priced. */
+const struct program *program_of(const struct step_inputs *inputs, enum program_ranks ranks,
+                                 struct arena *arena, struct error_list *errors);
 
 /* The kind that a rank is of. */
 const struct rank_program *program_kind(const struct program *program, int64_t rank);

@@ -28,7 +28,7 @@ tear_down(void)
 
 /* ZAYA1-base on two nodes: 16 ranks, 64 sequences, two microbatches of two each. */
 static const struct program *
-program_with(const char *const *settings, size_t count)
+program_of_ranks(enum program_ranks ranks, const char *const *settings, size_t count)
 {
     struct error_list errors = {0};
     const char *all[8] = {"plan.global_batch_sequences=64"};
@@ -42,9 +42,15 @@ program_with(const char *const *settings, size_t count)
                                   .setting_count = count + 1};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, ranks, arena, &errors);
     ck_assert_msg(program != NULL, "%s", errors.items[0].what);
     return program;
+}
+
+static const struct program *
+program_with(const char *const *settings, size_t count)
+{
+    return program_of_ranks(RANKS_ALL, settings, count);
 }
 
 static int64_t
@@ -141,7 +147,7 @@ START_TEST(an_untied_head_is_reduced_first_and_gathered_last)
                                   .setting_count = 2};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_ALL, arena, &errors);
     const struct step_work *first_reduced = NULL, *last_gathered = NULL;
     for (int64_t i = 0; i < program->kinds[0].count; i++) {
         const struct step_work *work = program_work(program, &program->kinds[0].items[i], 0);
@@ -240,16 +246,50 @@ START_TEST(a_ranks_own_work_follows_from_its_share)
         int64_t matrices = 0;
         for (int i = 0; i < shares[rank].matrix_sizes; i++)
             matrices += shares[rank].matrices[i].count;
-        CHECK_NEAR(program->shares[rank][SHARE_LAUNCHES]->delay_s,
+        CHECK_NEAR(program->shares[rank].works[SHARE_LAUNCHES]->delay_s,
                    2.8e-6 *
                        (double)(2 * launches_of(shares[rank].muon_parameters) +
                                 launches_of(shares[rank].adamw_parameters) + 17 * matrices),
                    1e-9);
-        const struct kernel *momentum = program->shares[rank][SHARE_MOMENTUM]->kernel;
+        const struct kernel *momentum = program->shares[rank].works[SHARE_MOMENTUM]->kernel;
         double elements = (double)shares[rank].muon_parameters;
         CHECK_NEAR(momentum->elementwise.read_bytes, 8 * elements, 1e-12);  /* two of fp32 */
         CHECK_NEAR(momentum->elementwise.write_bytes, 6 * elements, 1e-12); /* fp32 and bf16 */
     }
+}
+END_TEST
+
+static void
+expect_the_same_slowest_rank(const char *const *settings, size_t count)
+{
+    const struct program *folded = program_of_ranks(RANKS_FOLDED, settings, count);
+    const struct program *all = program_of_ranks(RANKS_ALL, settings, count);
+    struct step_item exchange = {.stage = SHARE_EXCHANGE};
+    for (int64_t i = 0; i < all->kind_count; i++) {
+        int64_t rank = all->kinds[i].slowest_rank;
+        ck_assert_int_eq(folded->kinds[i].slowest_rank, rank);
+        const struct step_work *one = program_work(folded, &exchange, rank);
+        const struct step_work *other = program_work(all, &exchange, rank);
+        CHECK_NEAR(one->delay_s, other->delay_s, 0);
+        CHECK_NEAR(one->work_s, other->work_s, 0);
+    }
+}
+
+/* However few exchanges a folded program prices. */
+START_TEST(folded_programs_know_the_slowest_rank)
+{
+    expect_the_same_slowest_rank(NULL, 0);
+    expect_the_same_slowest_rank((const char *[]){"plan.expert=4"}, 1);
+    expect_the_same_slowest_rank((const char *[]){"plan.context=2"}, 1);
+    expect_the_same_slowest_rank((const char *[]){"plan.pipeline=2", "plan.tensor=2"}, 2);
+    expect_the_same_slowest_rank((const char *[]){"plan.shard_ranks=4"}, 1);
+    expect_the_same_slowest_rank((const char *[]){"plan.optimizer=adamw"}, 1);
+    expect_the_same_slowest_rank((const char *[]){"plan.muon_distribution=all_gather"}, 1);
+    expect_the_same_slowest_rank((const char *[]){"plan.muon_distribution=layer_sharded"}, 1);
+    expect_the_same_slowest_rank(
+        (const char *[]){"plan.expert=4",
+                         "plan.routing={\"kind\": \"power_law\", \"exponent\": 1}"},
+        2);
 }
 END_TEST
 
@@ -359,7 +399,7 @@ added_up_with(const char *const *settings, size_t count)
                                   .setting_count = count};
     const struct run *run = run_read(&request, arena, &errors);
     ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
-    const struct program *program = program_of(&run->inputs, arena, &errors);
+    const struct program *program = program_of(&run->inputs, RANKS_ALL, arena, &errors);
     double bytes = 0;
     for (int64_t i = 0; i < program->kinds[0].count; i++) {
         const struct step_item *item = &program->kinds[0].items[i];
@@ -403,7 +443,7 @@ START_TEST(merged_kernels_are_the_same_work)
     int64_t items[2] = {0};
     for (int i = 0; i < 2; i++) {
         inputs.detail = i == 0 ? DETAIL_KERNELS : DETAIL_BLOCKS;
-        const struct program *program = program_of(&inputs, arena, &errors);
+        const struct program *program = program_of(&inputs, RANKS_ALL, arena, &errors);
         items[i] = program->kinds[1].count;
         for (int64_t j = 0; j < items[i]; j++) {
             const struct step_work *work =
@@ -431,6 +471,7 @@ program_suite(void)
     tcase_add_test(tests, kernels_wait_for_their_weights_and_their_launches);
     tcase_add_test(tests, the_host_launches_every_kernel_once);
     tcase_add_test(tests, a_ranks_own_work_follows_from_its_share);
+    tcase_add_test(tests, folded_programs_know_the_slowest_rank);
     tcase_add_test(tests, momentum_comes_before_the_exchange);
     tcase_add_test(tests, replicated_optimizer_reduces_everywhere_and_gathers_nothing);
     tcase_add_test(tests, full_recomputation_repeats_the_layers_forward);

@@ -309,7 +309,7 @@ serial_s(const struct program *program)
 
 /* A step that the engine's clock (106 days) or a machine's memory could not hold. */
 static bool
-check_size(const struct step *step, const struct program *program, enum lower_ranks ranks,
+check_size(const struct step *step, const struct program *program, enum program_ranks ranks,
            struct error_list *errors)
 {
     const char *file = json_file_name(step->run->plan_object);
@@ -327,7 +327,7 @@ check_size(const struct step *step, const struct program *program, enum lower_ra
 }
 
 const struct step *
-step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena,
+step_simulate(const struct run *run, enum program_ranks ranks, struct arena *arena,
               struct error_list *errors)
 {
     struct memory memory = memory_of(&run->inputs, arena);
@@ -335,8 +335,8 @@ step_simulate(const struct run *run, enum lower_ranks ranks, struct arena *arena
 }
 
 const struct step *
-step_simulate_within(const struct run *run, const struct memory *memory, enum lower_ranks ranks,
-                     struct arena *arena, struct error_list *errors)
+step_simulate_within(const struct run *run, const struct memory *memory,
+                     enum program_ranks ranks, struct arena *arena, struct error_list *errors)
 {
     const struct workload *workload = &run->inputs.workload;
     struct step *step = arena_alloc(arena, 1, sizeof *step);
@@ -344,7 +344,7 @@ step_simulate_within(const struct run *run, const struct memory *memory, enum lo
     step->memory = *memory;
     if (!check_memory(step, arena, errors))
         return NULL;
-    const struct program *program = program_of(&run->inputs, arena, errors);
+    const struct program *program = program_of(&run->inputs, ranks, arena, errors);
     if (!program || !check_size(step, program, ranks, errors))
         return NULL;
     step->flop = arch_flop(workload->arch, workload->plan->sequence_tokens);

@@ -61,11 +61,11 @@ struct step {
 
 /* Lowers, runs and analyses. NULL after adding why not: no price, or it does not fit
  * (ERROR_INFEASIBLE). */
-const struct step *step_simulate(const struct run *run, enum lower_ranks ranks,
+const struct step *step_simulate(const struct run *run, enum program_ranks ranks,
                                  struct arena *arena, struct error_list *errors);
 /* The same of a run whose memory_of is known already. */
 const struct step *step_simulate_within(const struct run *run, const struct memory *memory,
-                                        enum lower_ranks ranks, struct arena *arena,
+                                        enum program_ranks ranks, struct arena *arena,
                                         struct error_list *errors);
 
 /* Of the representative rank's time, picoseconds of a group of classes. */

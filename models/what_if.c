@@ -118,7 +118,7 @@ note(struct what_if_list *list, const struct what_if *named, const struct step *
     }
 }
 
-static enum lower_ranks
+static enum program_ranks
 ranks_of(const struct step *step)
 {
     return step->lowered.is_all ? RANKS_ALL : RANKS_FOLDED;

@@ -28,7 +28,7 @@ take(void *context, const char *bytes, size_t length)
 struct request {
     const char *file;
     const char *settings[2];
-    enum lower_ranks ranks;
+    enum program_ranks ranks;
     const char *show;
 };
 

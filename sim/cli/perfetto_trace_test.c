@@ -287,7 +287,7 @@ put(void *context, const char *bytes, size_t length)
 }
 
 static const struct step *
-trace(const char *file, const char *setting, enum lower_ranks ranks)
+trace(const char *file, const char *setting, enum program_ranks ranks)
 {
     struct error_list errors = {0};
     struct run_request request = {

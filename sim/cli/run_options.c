@@ -18,7 +18,7 @@ given(const struct options *options, const char *name)
 }
 
 static bool
-read_ranks(const char *word, enum lower_ranks *ranks)
+read_ranks(const char *word, enum program_ranks *ranks)
 {
     if (!word || strcmp(word, "folded") == 0)
         *ranks = RANKS_FOLDED;
@@ -107,7 +107,7 @@ const struct step *
 run_options_simulate(const char *command, const struct options *options, struct arena *arena,
                      int *exit_code)
 {
-    enum lower_ranks ranks = RANKS_FOLDED;
+    enum program_ranks ranks = RANKS_FOLDED;
     if (!read_ranks(given(options, "ranks"), &ranks)) {
         *exit_code = command_usage(command, "--ranks is '%s', wanted folded or all",
                                    given(options, "ranks"));

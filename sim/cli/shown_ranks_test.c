@@ -11,7 +11,7 @@ static struct arena *arena;
 
 /* Four stages of two ranks: stage s has ranks s and s + 4. */
 static const struct step *
-simulate(enum lower_ranks ranks)
+simulate(enum program_ranks ranks)
 {
     struct error_list errors = {0};
     struct run_request request = {.file = "configs/runs/h200-eager-m1-pp4-ep2.json"};

@@ -25,19 +25,28 @@ is_orthogonalised(const struct tensor *tensor, const struct plan *plan)
     return plan->optimizer == OPTIMIZER_MUON && tensor->is_matrix;
 }
 
+enum { SIZES_MAX = 16 }; /* different matrix sizes in one share */
+
+/* The matrices of a share that is being filled. */
+struct matrix_counts {
+    struct optimizer_matrices sizes[SIZES_MAX];
+};
+
 /* Notes one more matrix of that size; of the layers' few sizes there is always room. */
 static void
-add_matrix(struct optimizer_share *share, const struct tensor *tensor)
+add_matrix(struct optimizer_share *share, struct matrix_counts *counts,
+           const struct tensor *tensor)
 {
+    struct optimizer_matrices *sizes = counts->sizes;
     int i = 0;
-    while (i < share->matrix_sizes && (share->matrices[i].rows != tensor->rows ||
-                                       share->matrices[i].columns != tensor->columns))
+    while (i < share->matrix_sizes &&
+           (sizes[i].rows != tensor->rows || sizes[i].columns != tensor->columns))
         i++;
-    assert(i < OPTIMIZER_SIZES_MAX && "a model of more matrix sizes than expected");
+    assert(i < SIZES_MAX && "a model of more matrix sizes than expected");
     if (i == share->matrix_sizes)
-        share->matrices[share->matrix_sizes++] =
+        sizes[share->matrix_sizes++] =
             (struct optimizer_matrices){tensor->rows, tensor->columns, 0};
-    share->matrices[i].count++;
+    sizes[i].count++;
 }
 
 /* A copy of a tensor, and which of its elements come next. */
@@ -48,9 +57,18 @@ struct cut_tensor {
     int64_t owners;
 };
 
+/* The share that is being filled, and how much more goes into it. */
+struct filling {
+    struct optimizer_share *share;
+    struct matrix_counts counts;
+    int64_t room, share_size;
+    struct arena *arena;
+};
+
 static void
-add_piece(struct optimizer_share *share, const struct cut_tensor *cut, int64_t own)
+add_piece(struct filling *filling, const struct cut_tensor *cut, int64_t own)
 {
+    struct optimizer_share *share = filling->share;
     share->tensors++;
     share->fp8_parameters += cut->is_fp8 ? own : 0;
     if (!cut->is_orthogonalised) {
@@ -58,7 +76,7 @@ add_piece(struct optimizer_share *share, const struct cut_tensor *cut, int64_t o
         return;
     }
     share->muon_parameters += own;
-    add_matrix(share, cut->tensor);
+    add_matrix(share, &filling->counts, cut->tensor);
     share->owners_max = most(share->owners_max, cut->owners);
     if (cut->before > 0)
         share->exchange_before_elements += most(cut->before, own);
@@ -66,11 +84,16 @@ add_piece(struct optimizer_share *share, const struct cut_tensor *cut, int64_t o
         share->exchange_after_elements += most(cut->left - own, own);
 }
 
-/* The share that is being filled, and how much more goes into it. */
-struct filling {
-    struct optimizer_share *share;
-    int64_t room, share_size;
-};
+/* The share is full, or there is nothing more. */
+static void
+end_share(struct filling *filling)
+{
+    struct optimizer_share *share = filling->share++;
+    size_t sizes = (size_t)share->matrix_sizes;
+    share->matrices =
+        arena_copy(filling->arena, filling->counts.sizes, sizes * sizeof *share->matrices);
+    filling->room = filling->share_size;
+}
 
 /* Cuts one copy of a tensor over the shares that it touches. */
 static void
@@ -80,27 +103,26 @@ add_tensor(struct filling *filling, struct cut_tensor cut)
     cut.owners = beyond > 0 ? 1 + (beyond + filling->share_size - 1) / filling->share_size : 1;
     while (cut.left > 0) {
         int64_t own = least(cut.left, filling->room);
-        add_piece(filling->share, &cut, own);
+        add_piece(filling, &cut, own);
         cut.before += own;
         cut.left -= own;
         filling->room -= own;
-        if (filling->room == 0) {
-            filling->share++;
-            filling->room = filling->share_size;
-        }
+        if (filling->room == 0)
+            end_share(filling);
     }
 }
 
 /* All tensors behind one another, cut into equal pieces. */
 static void
 cut_evenly(struct optimizer_share *shares, int64_t data_ranks,
-           const struct tensor_list *tensors, const struct plan *plan)
+           const struct tensor_list *tensors, const struct plan *plan, struct arena *arena)
 {
     int64_t total = 0;
     for (int64_t i = 0; i < tensors->count; i++)
         total += tensor_elements(&tensors->items[i]);
     int64_t share_size = plan->zero_stage == 0 ? total : (total + data_ranks - 1) / data_ranks;
-    struct filling filling = {shares, share_size, share_size};
+    struct filling filling = {
+        .share = shares, .room = share_size, .share_size = share_size, .arena = arena};
     for (int64_t i = 0; i < tensors->count; i++) {
         const struct tensor *tensor = &tensors->items[i];
         struct cut_tensor cut = {.tensor = tensor,
@@ -110,6 +132,8 @@ cut_evenly(struct optimizer_share *shares, int64_t data_ranks,
         for (int64_t copy = 0; copy < tensor->copies; copy++)
             add_tensor(&filling, cut);
     }
+    if (filling.room < share_size)
+        end_share(&filling);
     for (int64_t rank = 1; plan->zero_stage == 0 && rank < data_ranks; rank++)
         shares[rank] = shares[0];
 }
@@ -215,16 +239,19 @@ own_wholes(struct optimizer_share *shares, int64_t data_ranks, const struct matr
            struct arena *arena)
 {
     struct burden *heap = arena_alloc(arena, (size_t)data_ranks, sizeof *heap);
+    struct matrix_counts *counts =
+        arena_alloc_unset(arena, (size_t)data_ranks, sizeof *counts);
     for (int64_t rank = 0; rank < data_ranks; rank++)
         heap[rank].rank = rank;
     for (int64_t i = 0; i < list->count; i++) {
         const struct tensor *tensor = list->items[i].tensor;
         struct optimizer_share *share = &shares[heap[0].rank];
+        share->matrices = counts[heap[0].rank].sizes;
         share->muon_parameters += tensor->rows * tensor->columns;
         share->fp8_parameters += fp8_takes_tensor(tensor) ? tensor->rows * tensor->columns : 0;
         share->tensors++;
         share->owners_max = 1;
-        add_matrix(share, tensor);
+        add_matrix(share, &counts[heap[0].rank], tensor);
         heap[0].flop += list->items[i].flop;
         sink(heap, data_ranks);
     }
@@ -240,39 +267,22 @@ shard_by_layer(struct optimizer_share *shares, int64_t data_ranks,
     for (int64_t i = 0; i < tensors->count; i++)
         if (!is_orthogonalised(&tensors->items[i], plan))
             others[rest.count++] = tensors->items[i];
-    cut_evenly(shares, data_ranks, &rest, plan);
+    cut_evenly(shares, data_ranks, &rest, plan, arena);
     struct matrix_list matrices = list_matrices(tensors, plan, arena);
     own_wholes(shares, data_ranks, &matrices, arena);
-}
-
-/* Shares of nothing. Of a thousand ranks most of the memory is room for sizes of matrices, which
- * nobody reads past matrix_sizes: it is not zeroed. */
-static struct optimizer_share *
-empty_shares(int64_t data_ranks, struct arena *arena)
-{
-    struct optimizer_share *shares =
-        arena_alloc_unset(arena, (size_t)data_ranks, sizeof *shares);
-    for (int64_t rank = 0; rank < data_ranks; rank++) {
-        struct optimizer_share *share = &shares[rank];
-        share->adamw_parameters = share->muon_parameters = share->fp8_parameters = 0;
-        share->exchange_before_elements = share->exchange_after_elements = 0;
-        share->gathered_elements = share->owners_max = share->tensors = 0;
-        share->matrix_sizes = 0;
-    }
-    return shares;
 }
 
 const struct optimizer_share *
 optimizer_shares(const struct tensor_list *tensors, const struct plan *plan, int64_t data_ranks,
                  struct arena *arena)
 {
-    struct optimizer_share *shares = empty_shares(data_ranks, arena);
+    struct optimizer_share *shares = arena_alloc(arena, (size_t)data_ranks, sizeof *shares);
     bool is_sharded = plan->zero_stage > 0 && plan->optimizer == OPTIMIZER_MUON;
     if (is_sharded && plan->muon_distribution == MUON_LAYER_SHARDED) {
         shard_by_layer(shares, data_ranks, tensors, plan, arena);
         return shares;
     }
-    cut_evenly(shares, data_ranks, tensors, plan);
+    cut_evenly(shares, data_ranks, tensors, plan, arena);
     if (is_sharded && plan->muon_distribution == MUON_ALL_GATHER)
         gather_all(shares, data_ranks);
     return shares;

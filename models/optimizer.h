@@ -21,8 +21,6 @@
 #include "models/plan.h"
 #include "models/tensors.h"
 
-enum { OPTIMIZER_SIZES_MAX = 16 }; /* different matrix sizes in one share */
-
 struct optimizer_matrices {
     int64_t rows, columns;
     int64_t count;
@@ -33,7 +31,7 @@ struct optimizer_share {
     int64_t muon_parameters; /* elements of matrices, as far as they lie in the share */
     int64_t fp8_parameters;  /* of both: weights of products that fp8 recipes take */
     int64_t tensors;         /* tensors that it holds all or a piece of */
-    struct optimizer_matrices matrices[OPTIMIZER_SIZES_MAX]; /* orthogonalised on this rank */
+    const struct optimizer_matrices *matrices; /* orthogonalised on this rank */
     int matrix_sizes;
     int64_t exchange_before_elements; /* the larger of sent and received, with lower ranks */
     int64_t exchange_after_elements;  /* the same with higher ranks */

@@ -28,6 +28,12 @@ struct share_prices {
     struct known_share *known[SHARE_PLACES];
 };
 
+static int64_t
+larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static const struct step_work *
 price_matrix(const struct pricing *pricing, struct share_prices *prices, int64_t rows,
              int64_t columns)
@@ -74,30 +80,53 @@ price_newton_schulz(const struct pricing *pricing, struct share_prices *prices,
     return sum;
 }
 
-/* A rank on whose pieces those of another border. */
-struct neighbour {
-    int64_t rank, elements; /* that are exchanged with it */
-    int pair;               /* as collective_pair says */
+/* A stage, and the ranks that share its weights. */
+struct sharing {
+    const struct placement *placement;
+    const struct shard_tensors *tensors;
+    const int64_t *ranks; /* in order; the first once more behind the last */
+    const int *pairs;     /* how each lies to the one before it: collective_pair; likewise */
+    int64_t stage, count;
+    int64_t gathered_experts; /* elements of experts that each gathers */
 };
 
-/* A data rank's share. */
+/* The index-th of those ranks, with its share. */
 struct owner {
+    const struct sharing *sharing;
     const struct optimizer_share *share;
-    int64_t rank;
-    struct neighbour sides[2]; /* before it and after it */
-    int64_t
-        gathered_experts; /* of the elements gathered: over the ranks with the same experts */
-    const struct placement *placement;
+    int64_t index;
 };
+
+/* Who has the pieces that border on the owner's, before them or after them. */
+struct neighbour {
+    int64_t rank, elements; /* that are exchanged with it */
+    int pair;
+};
+
+static struct neighbour
+neighbour_before(const struct owner *owner)
+{
+    int64_t before = owner->index > 0 ? owner->index - 1 : owner->sharing->count - 1;
+    return (struct neighbour){owner->sharing->ranks[before],
+                              owner->share->exchange_before_elements,
+                              owner->sharing->pairs[owner->index]};
+}
+
+static struct neighbour
+neighbour_after(const struct owner *owner)
+{
+    return (struct neighbour){owner->sharing->ranks[owner->index + 1],
+                              owner->share->exchange_after_elements,
+                              owner->sharing->pairs[owner->index + 1]};
+}
 
 /* To a neighbour that lies as the other does more elements take no less: of two such the one that
  * gets fewer need not be priced. */
 static bool
-is_surely_quicker(const struct owner *owner, int side)
+is_surely_quicker(const struct neighbour sides[2], int side)
 {
-    const struct neighbour *before = &owner->sides[0], *after = &owner->sides[1];
-    return before->pair == after->pair && before->elements > 0 && after->elements > 0 &&
-           side == (after->elements <= before->elements);
+    return sides[0].pair == sides[1].pair && sides[0].elements > 0 && sides[1].elements > 0 &&
+           side == (sides[1].elements <= sides[0].elements);
 }
 
 /* Pieces go to the neighbours on both sides at once; the slower side counts. */
@@ -105,17 +134,17 @@ static const struct step_work *
 price_pieces(const struct pricing *pricing, const struct owner *owner)
 {
     enum dtype dtype = pricing->inputs->workload.plan->compute_dtype;
+    const struct neighbour sides[] = {neighbour_before(owner), neighbour_after(owner)};
     const struct step_work *slowest = NULL;
     for (int side = 0; side < 2; side++) {
-        const struct neighbour *neighbour = &owner->sides[side];
+        double elements = (double)sides[side].elements;
         struct collective collective = {.kind = COLLECTIVE_SEND_RECV,
                                         .dtype = dtype,
                                         .ranks = 2,
-                                        .bytes =
-                                            dtype_bytes(dtype) * (double)neighbour->elements,
-                                        .from = owner->rank,
-                                        .to = neighbour->rank};
-        if (neighbour->elements == 0 || is_surely_quicker(owner, side))
+                                        .bytes = dtype_bytes(dtype) * elements,
+                                        .from = owner->sharing->ranks[owner->index],
+                                        .to = sides[side].rank};
+        if (sides[side].elements == 0 || is_surely_quicker(sides, side))
             continue;
         const struct step_work *work = pricing_collective(
             pricing, "exchange_split_matrices", CLASS_OPTIMIZER_EXCHANGE, &collective);
@@ -136,11 +165,12 @@ price_gather(const struct pricing *pricing, const struct owner *owner, enum peer
              int64_t elements)
 {
     enum dtype dtype = pricing->inputs->workload.plan->compute_dtype;
+    const struct placement *placement = owner->sharing->placement;
+    int64_t rank = owner->sharing->ranks[owner->index];
     struct collective collective = {.kind = COLLECTIVE_ALL_GATHER,
                                     .dtype = dtype,
-                                    .group =
-                                        placement_group(owner->placement, peers, owner->rank),
-                                    .ranks = placement_group_ranks(owner->placement, peers),
+                                    .group = placement_group(placement, peers, rank),
+                                    .ranks = placement_group_ranks(placement, peers),
                                     .bytes = dtype_bytes(dtype) * (double)elements};
     struct pricing_pass nothing = {.name = "gather_matrices",
                                    .spent_on = CLASS_OPTIMIZER_EXCHANGE};
@@ -154,10 +184,10 @@ price_gather(const struct pricing *pricing, const struct owner *owner, enum peer
 static const struct step_work *
 price_gathers(const struct pricing *pricing, const struct owner *owner)
 {
-    int64_t dense = owner->share->gathered_elements - owner->gathered_experts;
+    int64_t dense = owner->share->gathered_elements - owner->sharing->gathered_experts;
     const struct step_work *first = price_gather(pricing, owner, PEERS_SHARD, dense);
     const struct step_work *second =
-        price_gather(pricing, owner, PEERS_EXPERT_SHARD, owner->gathered_experts);
+        price_gather(pricing, owner, PEERS_EXPERT_SHARD, owner->sharing->gathered_experts);
     if (!first || !second)
         return NULL;
     bool is_first_longer = first->work_s > second->work_s;
@@ -346,21 +376,21 @@ find_known(const struct pricing *pricing, struct share_prices *prices,
     return price_anew(pricing, prices, known) ? known : NULL;
 }
 
-/* Whether one before it on the stage, with as much to do, exchanges no less on either side. */
+/* Whether owners before it on the stage, with as much to do, have exchanged no less with ranks that
+ * lie so. */
 static bool
-is_behind_another(struct known_share *known, const struct owner *owner, int64_t stage)
+is_behind_others(struct known_share *known, const struct owner *owner)
 {
-    bool is_behind = owner->share->gathered_elements == 0;
-    for (int pair = 0; pair < COLLECTIVE_PAIRS && known->stage != stage; pair++)
-        known->most_elements[pair] = -1;
-    known->stage = stage;
-    for (int side = 0; side < 2; side++) {
-        const struct neighbour *neighbour = &owner->sides[side];
-        int64_t *most = &known->most_elements[neighbour->pair];
-        is_behind = is_behind && neighbour->elements <= *most;
-        *most = neighbour->elements > *most ? neighbour->elements : *most;
-    }
-    return is_behind;
+    struct neighbour before = neighbour_before(owner), after = neighbour_after(owner);
+    int64_t *most = known->most_elements;
+    for (int pair = 0; pair < COLLECTIVE_PAIRS && known->stage != owner->sharing->stage; pair++)
+        most[pair] = -1;
+    known->stage = owner->sharing->stage;
+    if (before.elements <= most[before.pair] && after.elements <= most[after.pair])
+        return true;
+    most[before.pair] = larger(most[before.pair], before.elements);
+    most[after.pair] = larger(most[after.pair], after.elements);
+    return false;
 }
 
 /* How long a rank is busy with its share behind the gradient norm, where all ranks start together;
@@ -377,20 +407,24 @@ busy_s(const struct share_work *own)
 
 /* Of dense weights and of experts together. */
 static struct optimizer_share
-join(const struct optimizer_share *a, const struct optimizer_share *b)
+join(const struct optimizer_share *a, const struct optimizer_share *b, struct arena *arena)
 {
     struct optimizer_share sum = *a;
+    int sizes = a->matrix_sizes + b->matrix_sizes;
+    struct optimizer_matrices *matrices =
+        arena_alloc_unset(arena, (size_t)sizes, sizeof *matrices);
     sum.adamw_parameters += b->adamw_parameters;
     sum.muon_parameters += b->muon_parameters;
     sum.fp8_parameters += b->fp8_parameters;
     sum.tensors += b->tensors;
-    for (int i = 0; i < b->matrix_sizes && sum.matrix_sizes < OPTIMIZER_SIZES_MAX; i++)
-        sum.matrices[sum.matrix_sizes++] = b->matrices[i];
+    for (int i = 0; i < sizes; i++)
+        matrices[i] = i < a->matrix_sizes ? a->matrices[i] : b->matrices[i - a->matrix_sizes];
+    sum.matrices = matrices;
+    sum.matrix_sizes = sizes;
     sum.exchange_before_elements += b->exchange_before_elements;
     sum.exchange_after_elements += b->exchange_after_elements;
     sum.gathered_elements += b->gathered_elements;
-    if (b->owners_max > sum.owners_max)
-        sum.owners_max = b->owners_max;
+    sum.owners_max = larger(a->owners_max, b->owners_max);
     return sum;
 }
 
@@ -404,25 +438,21 @@ data_rank(const struct placement *placement, int64_t stage, int64_t index)
     return placement_rank(placement, &place);
 }
 
-/* The ranks of a stage that share its weights, in order. */
-static const int64_t *
-list_ranks(const struct placement *placement, int64_t stage, struct arena *arena)
+static void
+list_ranks(const struct pricing *pricing, struct sharing *sharing)
 {
-    int64_t count = placement->data * placement->context;
-    int64_t *ranks = arena_alloc(arena, (size_t)count, sizeof *ranks);
-    for (int64_t i = 0; i < count; i++)
-        ranks[i] = data_rank(placement, stage, i);
-    return ranks;
+    size_t count = (size_t)sharing->count;
+    int64_t *ranks = arena_alloc_unset(pricing->arena, count + 1, sizeof *ranks);
+    int *pairs = arena_alloc_unset(pricing->arena, count + 1, sizeof *pairs);
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = data_rank(sharing->placement, sharing->stage, (int64_t)i);
+    ranks[count] = ranks[0];
+    for (size_t i = 1; i <= count; i++)
+        pairs[i] = collective_pair(pricing->inputs->cluster, ranks[i - 1], ranks[i]);
+    pairs[0] = pairs[count];
+    sharing->ranks = ranks;
+    sharing->pairs = pairs;
 }
-
-/* A stage, and the ranks that share its weights. */
-struct sharing {
-    const struct placement *placement;
-    const struct shard_tensors *tensors;
-    const int64_t *ranks;
-    int64_t stage, count;
-    int64_t gathered_experts; /* elements of experts that each gathers */
-};
 
 static const struct optimizer_share *
 stage_shares(const struct pricing *pricing, struct sharing *sharing)
@@ -443,7 +473,7 @@ stage_shares(const struct pricing *pricing, struct sharing *sharing)
     for (int64_t i = 0; i < sharing->count; i++) {
         int64_t place =
             placement_at(placement, sharing->ranks[i]).expert_data % placement->expert_shard;
-        both[i] = join(&dense[i % placement->shard], &experts[place]);
+        both[i] = join(&dense[i % placement->shard], &experts[place], arena);
     }
     return both;
 }
@@ -474,22 +504,6 @@ find_slowest(const struct program *program, const struct sharing *sharing,
     }
 }
 
-static struct owner
-owner_at(const struct pricing *pricing, const struct sharing *sharing,
-         const struct optimizer_share *share, int64_t index)
-{
-    int64_t count = sharing->count, rank = sharing->ranks[index];
-    struct owner owner = {share, rank, {{0}}, sharing->gathered_experts, sharing->placement};
-    owner.sides[0] = (struct neighbour){.rank = sharing->ranks[(index + count - 1) % count],
-                                        .elements = share->exchange_before_elements};
-    owner.sides[1] = (struct neighbour){.rank = sharing->ranks[(index + 1) % count],
-                                        .elements = share->exchange_after_elements};
-    for (int side = 0; side < 2; side++)
-        owner.sides[side].pair =
-            collective_pair(pricing->inputs->cluster, rank, owner.sides[side].rank);
-    return owner;
-}
-
 /* Folded, of ranks of one kind the exchanges are priced that may be the longest. */
 static bool
 price_stage(const struct pricing *pricing, struct share_prices *prices, struct sharing *sharing,
@@ -497,16 +511,16 @@ price_stage(const struct pricing *pricing, struct share_prices *prices, struct s
 {
     struct share_work *works = &program->shares[sharing->stage * program->data_ranks];
     const struct optimizer_share *shares = stage_shares(pricing, sharing);
-    bool is_all = program->is_all || program->expert_places > 1;
+    bool is_all =
+        program->is_all || program->expert_places > 1 || shares->gathered_elements > 0;
     for (int64_t i = 0; i < sharing->count; i++) {
-        struct owner owner = owner_at(pricing, sharing, &shares[i], i);
+        struct owner owner = {sharing, &shares[i], i};
         struct known_share *known = find_known(pricing, prices, owner.share);
         if (!known)
             return false;
         works[i].works = known->works;
-        if (shares[i].owners_max > program->owners_max)
-            program->owners_max = shares[i].owners_max;
-        if (!is_all && is_behind_another(known, &owner, sharing->stage))
+        program->owners_max = larger(program->owners_max, shares[i].owners_max);
+        if (!is_all && is_behind_others(known, &owner))
             continue;
         works[i].exchange = price_exchange(pricing, &owner);
         if (!works[i].exchange)
@@ -528,9 +542,9 @@ pricing_shares(const struct pricing *pricing, const struct shard_tensors *tensor
     for (int64_t stage = 0; stage < placement->pipeline; stage++) {
         struct sharing sharing = {.placement = placement,
                                   .tensors = &tensors[stage],
-                                  .ranks = list_ranks(placement, stage, pricing->arena),
                                   .stage = stage,
                                   .count = program->data_ranks};
+        list_ranks(pricing, &sharing);
         if (!price_stage(pricing, &prices, &sharing, program))
             return false;
         find_slowest(program, &sharing, kinds, pricing->arena);

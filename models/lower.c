@@ -23,6 +23,7 @@ enum { TURN_ITEMS = 4 }; /* of 1 to 64 the quickest: 1.4 s of processor time for
 struct slot {
     int64_t rank;  /* whose work it does */
     int64_t place; /* the rank that stands for its kind among peers */
+    uint32_t first_lane, first_resource;
     const struct rank_program *program;
     int64_t next;    /* item to lay out */
     bool is_waiting; /* at a collective */
@@ -37,10 +38,10 @@ struct crowd {
 };
 
 /* Work whose demand was added already, for one crowd or for single slots: a hash table. */
-struct known_demand {
+struct known_work {
     const struct step_work *work;
     const struct crowd *crowd;
-    int32_t demand;
+    struct task task; /* whoever does it: without resource_base and tag */
 };
 
 struct lowering {
@@ -50,7 +51,7 @@ struct lowering {
     struct slot *slots;
     uint32_t slot_count;
     bool is_all; /* slot i is rank i; else kind i */
-    struct known_demand *known;
+    struct known_work *known;
     size_t known_count, known_size; /* a power of two */
 };
 
@@ -109,7 +110,7 @@ find_known(const struct lowering *lowering, const struct step_work *work,
 static void
 grow_known(struct lowering *lowering)
 {
-    struct known_demand *old = lowering->known;
+    struct known_work *old = lowering->known;
     size_t old_size = lowering->known_size;
     lowering->known_size = old_size == 0 ? 1024 : 2 * old_size;
     lowering->known = arena_alloc(lowering->arena, lowering->known_size, sizeof *old);
@@ -118,43 +119,26 @@ grow_known(struct lowering *lowering)
             lowering->known[find_known(lowering, old[i].work, old[i].crowd)] = old[i];
 }
 
-static int32_t
-demand_of(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
+static struct task
+make_task(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
-    if (2 * lowering->known_count >= lowering->known_size)
-        grow_known(lowering);
-    size_t place = find_known(lowering, work, crowd);
-    struct known_demand *known = &lowering->known[place];
-    if (!known->work) {
-        *known = (struct known_demand){work, crowd, add_demand(lowering, work, crowd)};
-        lowering->known_count++;
-    }
-    return known->demand;
-}
-
-static uint32_t
-number_of(const struct lowering *lowering, const struct slot *slot)
-{
-    return (uint32_t)(slot - lowering->slots);
-}
-
-static uint32_t
-lane_of(const struct lowering *lowering, const struct slot *slot, enum step_lane lane)
-{
-    return number_of(lowering, slot) * STEP_LANE_COUNT + (uint32_t)lane;
+    return (struct task){.delay_ps = units_ps_from_s(work->delay_s),
+                         .work = work->work_s,
+                         .demand = work->work_s > 0 ? add_demand(lowering, work, crowd)
+                                                    : TASK_NONE};
 }
 
 static struct task
-make_task(struct lowering *lowering, const struct slot *slot, const struct step_work *work,
-          const struct crowd *crowd)
+task_of(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
-    uint32_t base = crowd ? 0 : number_of(lowering, slot) * RANK_RESOURCES;
-    return (struct task){.delay_ps = units_ps_from_s(work->delay_s),
-                         .work = work->work_s,
-                         .demand =
-                             work->work_s > 0 ? demand_of(lowering, work, crowd) : TASK_NONE,
-                         .resource_base = base,
-                         .tag = (uint32_t)slot->next};
+    if (2 * lowering->known_count >= lowering->known_size)
+        grow_known(lowering);
+    struct known_work *known = &lowering->known[find_known(lowering, work, crowd)];
+    if (!known->work) {
+        *known = (struct known_work){work, crowd, make_task(lowering, work, crowd)};
+        lowering->known_count++;
+    }
+    return known->task;
 }
 
 /* Whether the slot's next item waits for that task. */
@@ -187,9 +171,11 @@ add_item(struct lowering *lowering, struct slot *slot)
 {
     const struct step_item *item = &slot->program->items[slot->next];
     const struct step_work *work = program_work(lowering->program, item, slot->rank);
-    struct task task = make_task(lowering, slot, work, NULL);
+    struct task task = task_of(lowering, work, NULL);
+    task.resource_base = slot->first_resource;
+    task.tag = (uint32_t)slot->next;
     uint32_t added =
-        task_graph_add_task(lowering->graph, &task, lane_of(lowering, slot, item->lane));
+        task_graph_add_task(lowering->graph, &task, slot->first_lane + item->lane);
     add_waits(lowering, slot, NULL, added);
     slot->tasks[slot->next++] = added;
 }
@@ -203,13 +189,14 @@ add_joint_item(struct lowering *lowering, const struct crowd *crowd)
     for (uint32_t i = 0; i < crowd->count; i++) {
         const struct slot *slot = &lowering->slots[crowd->slots[i]];
         const struct step_item *item = &slot->program->items[slot->next];
-        lanes[i] = lane_of(lowering, slot, item->lane);
+        lanes[i] = slot->first_lane + item->lane;
         if (!slowest ||
             item->work->delay_s + item->work->work_s > slowest->delay_s + slowest->work_s)
             slowest = item->work;
     }
     assert(slowest && "a crowd has members");
-    struct task task = make_task(lowering, &lowering->slots[crowd->slots[0]], slowest, crowd);
+    struct task task = task_of(lowering, slowest, crowd);
+    task.tag = (uint32_t)lowering->slots[crowd->slots[0]].next;
     uint32_t added = task_graph_add_joint_task(lowering->graph, &task, lanes, crowd->count);
     for (uint32_t i = 0; i < crowd->count; i++)
         add_waits(lowering, &lowering->slots[crowd->slots[i]],
@@ -295,14 +282,18 @@ add_slot(struct lowering *lowering, uint32_t number, const struct rank_program *
          int64_t rank)
 {
     struct slot *slot = &lowering->slots[number];
-    *slot = (struct slot){.rank = rank, .place = rank, .program = kind};
+    *slot = (struct slot){.rank = rank,
+                          .place = rank,
+                          .first_lane = number * STEP_LANE_COUNT,
+                          .first_resource = number * RANK_RESOURCES,
+                          .program = kind};
     slot->tasks = arena_alloc(lowering->arena, (size_t)kind->count, sizeof *slot->tasks);
     for (int lane = 0; lane < STEP_LANE_COUNT; lane++)
         task_graph_add_lane(lowering->graph, step_lane_name((enum step_lane)lane),
                             (uint32_t)rank);
     for (int lane = LANE_DATA; lane < STEP_LANE_COUNT; lane++)
-        task_graph_put_behind(lowering->graph, lane_of(lowering, slot, (enum step_lane)lane),
-                              lane_of(lowering, slot, LANE_COMPUTE));
+        task_graph_put_behind(lowering->graph, slot->first_lane + (uint32_t)lane,
+                              slot->first_lane + LANE_COMPUTE);
     static const char *const names[] = {"compute", "hbm", "links", "nic"};
     static_assert(sizeof names / sizeof *names == RANK_RESOURCES, "a name for each resource");
     for (int i = 0; i < RANK_RESOURCES; i++)

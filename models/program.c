@@ -213,12 +213,13 @@ find_ends(struct program_builder *builder)
     }
 }
 
-/* Room for every pass's kernels, exchanges, launches and transfer, and some for the optimizer: a
- * guess that spares copies. */
+/* Room for every pass's kernels, exchanges, launches and transfer, for its weights and gradients
+ * where each pass moves them, and some for the optimizer: a guess that spares copies. */
 static size_t
 guess_items(const struct program_builder *builder)
 {
     const struct priced_block *(*blocks)[BLOCK_COUNT] = builder->blocks;
+    bool is_synchronized = builder->shard.workload.plan->zero_stage >= 2; /* in each pass */
     size_t items = 64 + 2 * (size_t)builder->units;
     for (int64_t i = 0; i < builder->schedule->count; i++) {
         const struct schedule_step *step = &builder->schedule->steps[i];
@@ -227,7 +228,7 @@ guess_items(const struct program_builder *builder)
             items += 1 + (size_t)blocks[builder->kind->expert_place][span->blocks[j].block]
                              ->passes[step->pass]
                              .count;
-        items++;
+        items += 1 + (is_synchronized ? 2 * BUCKETS_COUNT * (size_t)span->count : 0);
     }
     return items;
 }
@@ -317,7 +318,7 @@ static void
 find_slowest_kind(struct program *program)
 {
     double longest_s = -1;
-    for (int64_t i = 0; i < program->kind_count; i++) {
+    for (int64_t i = 0; i < program->kind_count && program->kind_count > 1; i++) {
         double own_s = compute_s(program, &program->kinds[i]);
         if (own_s > longest_s)
             program->slowest_kind = i;
@@ -340,7 +341,8 @@ build_kinds(struct program_builder *builder, const struct program *program,
             return false;
         built[i] = (struct built_kind){builder->items, {builder->made[0], builder->made[1]}};
     }
-    resolve_transfers(program, built, builder->shape.microbatches);
+    if (builder->shape.stages > 1)
+        resolve_transfers(program, built, builder->shape.microbatches);
     return true;
 }
 
@@ -385,10 +387,8 @@ program_kind(const struct program *program, int64_t rank)
 }
 
 const struct step_work *
-program_work(const struct program *program, const struct step_item *item, int64_t rank)
+program_own_work(const struct program *program, const struct step_item *item, int64_t rank)
 {
-    if (item->work)
-        return item->work;
     struct rank_place place = placement_at(&program->placement, rank);
     int64_t own = place.data * program->placement.context + place.context;
     const struct share_work *share =

@@ -142,8 +142,13 @@ const struct program *program_of(const struct step_inputs *inputs, enum program_
 /* The kind that a rank is of. */
 const struct rank_program *program_kind(const struct program *program, int64_t rank);
 
-/* The work of an item on one rank. */
-const struct step_work *program_work(const struct program *program,
-                                     const struct step_item *item, int64_t rank);
+/* The work of an item on one rank; of an item that is the rank's own. */
+const struct step_work *program_own_work(const struct program *program,
+                                         const struct step_item *item, int64_t rank);
+static inline const struct step_work *
+program_work(const struct program *program, const struct step_item *item, int64_t rank)
+{
+    return item->work ? item->work : program_own_work(program, item, rank);
+}
 
 #endif

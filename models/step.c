@@ -36,7 +36,7 @@ step_item_of(const struct step *step, uint32_t task)
     size_t count = 0;
     const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
     const struct rank_program *kind = lowered_kind(&step->lowered, lanes[0] / STEP_LANE_COUNT);
-    return &kind->items[task_graph_task(step->lowered.graph, task).tag];
+    return &kind->items[task_graph_tasks(step->lowered.graph)[task].tag];
 }
 
 const struct step_work *

@@ -9,6 +9,7 @@ struct account {
     const struct step *step;
     const struct step_visitor *visitor;
     const struct rank_program *kind; /* that the slot runs */
+    const struct task *tasks;
     uint32_t slot;
     uint32_t rank;
 };
@@ -106,10 +107,8 @@ show_parts(const struct account *account, const struct step_work *work, int64_t 
 static const struct step_work *
 kernel_work(const struct account *account, uint32_t task)
 {
-    const struct lowered *lowered = &account->step->lowered;
-    const struct step_item *item =
-        &account->kind->items[task_graph_task(lowered->graph, task).tag];
-    return item->work ? item->work : program_work(lowered->program, item, account->rank);
+    return program_work(account->step->lowered.program,
+                        &account->kind->items[account->tasks[task].tag], account->rank);
 }
 
 static void
@@ -131,6 +130,7 @@ step_account(const struct step *step, uint32_t slot, const struct step_visitor *
     struct account account = {.step = step,
                               .visitor = visitor,
                               .kind = lowered_kind(&step->lowered, slot),
+                              .tasks = task_graph_tasks(step->lowered.graph),
                               .slot = slot};
     account.rank = task_graph_lane(step->lowered.graph, slot * STEP_LANE_COUNT).group;
     size_t count = 0;
@@ -138,7 +138,8 @@ step_account(const struct step *step, uint32_t slot, const struct step_visitor *
     int64_t now_ps = 0;
     for (size_t i = 0; i < count; i++) {
         const struct trace_entry *entry = &trace->entries[tasks[i]];
-        show_gap(&account, now_ps, entry->start_ps, entry->released_by);
+        if (entry->start_ps > now_ps)
+            show_gap(&account, now_ps, entry->start_ps, entry->released_by);
         show_kernel(&account, tasks[i]);
         now_ps = entry->end_ps;
     }

@@ -1,9 +1,14 @@
-/* What of its NICs a group reaches that has a part of each node: worked by hand on ideal wires. */
+/* What of its NICs a group reaches that has a part of each node: worked by hand on ideal wires. And
+ * which pairs of ranks pay the same. */
 #include "hw/collective_price.h"
+
+#include <math.h>
 
 #include "hw/check_cluster.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/check_often.h"
+#include "sim/base/hash.h"
 
 static struct arena *arena;
 static struct error_list errors;
@@ -59,6 +64,48 @@ START_TEST(part_of_a_node_gets_fewer_channels_to_its_nics)
 }
 END_TEST
 
+static double
+send_s(int64_t from, int64_t to, double bytes)
+{
+    struct collective send = {
+        .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .bytes = bytes, .from = from, .to = to};
+    struct collective_cost cost;
+    ck_assert(collective_cost(cluster, &send, &cost, &errors));
+    return cost.latency_s + cost.transfer_s;
+}
+
+/* A thousand pairs of random ranks and bytes, each against the first of its number. Three nodes in
+ * leaves of two, four to one: in a node; to another node on a rail or across rails, in a leaf or
+ * out of it. */
+START_TEST(pairs_of_one_number_send_at_one_price)
+{
+    int64_t first[COLLECTIVE_PAIRS][2];
+    bool is_known[COLLECTIVE_PAIRS] = {false};
+    int known = 0;
+    uint64_t draw = 1;
+    cluster = check_cluster_read(arena, "mi300x-pollara-128");
+    cluster->fabric.leaf_nodes = 2;
+    cluster->fabric.oversubscription_ratio = 4;
+    for (int i = 0; i < 1000; i++) {
+        int64_t from = (int64_t)((draw = hash_mixed(draw + 1)) % 24);
+        int64_t to = (int64_t)((draw = hash_mixed(draw + 1)) % 24);
+        double bytes = exp2((double)((draw = hash_mixed(draw + 1)) % 3000) / 100);
+        int pair = from == to ? 0 : collective_pair(cluster, from, to);
+        if (from == to)
+            continue;
+        if (!is_known[pair]) {
+            first[pair][0] = from, first[pair][1] = to;
+            is_known[pair] = true;
+            known++;
+        }
+        double own_s = send_s(from, to, bytes);
+        CHECK_OFTEN(own_s == send_s(first[pair][0], first[pair][1], bytes));
+        CHECK_OFTEN(own_s <= send_s(from, to, bytes * 1.01));
+    }
+    ck_assert_int_eq(known, 5);
+}
+END_TEST
+
 Suite *collective_price_suite(void);
 
 Suite *
@@ -68,6 +115,7 @@ collective_price_suite(void)
     TCase *tests = tcase_create("channels");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, part_of_a_node_gets_fewer_channels_to_its_nics);
+    tcase_add_test(tests, pairs_of_one_number_send_at_one_price);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -124,8 +124,8 @@ make_task(struct lowering *lowering, const struct step_work *work, const struct 
 {
     return (struct task){.delay_ps = units_ps_from_s(work->delay_s),
                          .work = work->work_s,
-                         .demand = work->work_s > 0 ? add_demand(lowering, work, crowd)
-                                                    : TASK_NONE};
+                         .demand =
+                             work->work_s > 0 ? add_demand(lowering, work, crowd) : TASK_NONE};
 }
 
 static struct task
@@ -174,8 +174,7 @@ add_item(struct lowering *lowering, struct slot *slot)
     struct task task = task_of(lowering, work, NULL);
     task.resource_base = slot->first_resource;
     task.tag = (uint32_t)slot->next;
-    uint32_t added =
-        task_graph_add_task(lowering->graph, &task, slot->first_lane + item->lane);
+    uint32_t added = task_graph_add_task(lowering->graph, &task, slot->first_lane + item->lane);
     add_waits(lowering, slot, NULL, added);
     slot->tasks[slot->next++] = added;
 }

@@ -239,8 +239,7 @@ own_wholes(struct optimizer_share *shares, int64_t data_ranks, const struct matr
            struct arena *arena)
 {
     struct burden *heap = arena_alloc(arena, (size_t)data_ranks, sizeof *heap);
-    struct matrix_counts *counts =
-        arena_alloc_unset(arena, (size_t)data_ranks, sizeof *counts);
+    struct matrix_counts *counts = arena_alloc_unset(arena, (size_t)data_ranks, sizeof *counts);
     for (int64_t rank = 0; rank < data_ranks; rank++)
         heap[rank].rank = rank;
     for (int64_t i = 0; i < list->count; i++) {

@@ -228,7 +228,7 @@ guess_items(const struct program_builder *builder)
             items += 1 + (size_t)blocks[builder->kind->expert_place][span->blocks[j].block]
                              ->passes[step->pass]
                              .count;
-        items += 1 + (is_synchronized ? 2 * BUCKETS_COUNT * (size_t)span->count : 0);
+        items += 1 + (is_synchronized ? (size_t)span->count * 2 * BUCKETS_COUNT : 0);
     }
     return items;
 }

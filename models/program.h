@@ -68,8 +68,8 @@ enum share_stage {
     SHARE_STAGE_COUNT
 };
 
-/* That work on one rank: what it has in common with those that have as much to do, and its exchange;
- * NULL where the program says nothing of the rank. */
+/* That work on one rank: what it has in common with those that have as much to do, and its
+ * exchange; NULL where the program says nothing of the rank. */
 struct share_work {
     const struct step_work *const *works; /* by stage, but for the exchange */
     const struct step_work *exchange;

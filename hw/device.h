@@ -36,7 +36,7 @@ struct device_memory {
 /* A macro-tile of a matrix library: one workgroup's part of the result, how deep a slab of A and B
  * it loads a step, and as how many of them a unit holds; 0: as of others. */
 struct device_tile {
-    int64_t m, n, depth_bytes, held;
+    double m, n, depth_bytes, held;
 };
 
 struct device_tiles {

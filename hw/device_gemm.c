@@ -93,7 +93,7 @@ device_read_by_dtype(const struct json *object, double numbers[DTYPE_COUNT], dou
 static bool
 read_tile(const struct json *list, struct device_tile *tile, struct error_list *errors)
 {
-    int64_t sides[4] = {0};
+    double sides[4] = {0};
     size_t count = json_count(list);
     if ((count != 3 && count != 4) || json_kind(list) != JSON_KIND_ARRAY)
         return json_fail(list, errors, "wanted a tile [m, n, depth_bytes] or one with `held`");
@@ -102,7 +102,7 @@ read_tile(const struct json *list, struct device_tile *tile, struct error_list *
         if (json_kind(side) != JSON_KIND_INTEGER || json_as_integer(side) < 1 ||
             json_as_integer(side) > 65536)
             return json_fail(side, errors, "wanted a side from 1 to 65536");
-        sides[i] = json_as_integer(side);
+        sides[i] = (double)json_as_integer(side);
     }
     *tile = (struct device_tile){sides[0], sides[1], sides[2], sides[3]};
     return true;

@@ -1,11 +1,11 @@
-/* Products as work to cut: one, a batch, one an expert. How they are cut and priced is
- * gemm_cut.c. */
+/* Products as work to cut: one, a batch, one an expert. How a cut is priced is gemm_cut.c, which
+ * one is run gemm_search.c. */
 #include "hw/gemm_cost.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "hw/gemm_cut.h"
+#include "hw/gemm_search.h"
 
 /* Standard deviations by duration, the classes in which the fit's residuals are counted. */
 static double
@@ -53,7 +53,7 @@ gemm_work_cost(const struct device *device, const struct gemm_work *work,
                                      .bound = BOUND_LAUNCH};
         return;
     }
-    struct gemm_cut cut = gemm_cut_quickest(device, work);
+    struct gemm_cut cut = gemm_search_quickest(device, work);
     double held = cut.workgroups / (cut.rounds * (double)device->compute_units);
     *cost = (struct kernel_cost){
         .seconds_s = cut.seconds_s,

@@ -1,5 +1,5 @@
 /* Does a cut cost what its rounds and bytes come to, by hand? */
-#include "hw/gemm_cut.h"
+#include "hw/gemm_search.h"
 
 #include "hw/plain_device.h"
 #include "sim/base/check_arena.h"
@@ -31,7 +31,7 @@ START_TEST(tiles_held_together_fill_together)
         struct device device = plain_device();
         device.gemm.tile_s = 3e-6;
         device.gemm.resident_workgroups = i + 1;
-        CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 6e-6 + fills[i] * 3e-6, 1e-12);
+        CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 6e-6 + fills[i] * 3e-6, 1e-12);
     }
 }
 END_TEST
@@ -44,9 +44,9 @@ START_TEST(a_second_tile_hides_book_keeping)
     struct device device = plain_device();
     device.gemm.tiles.items[0].depth_bytes = 200;
     device.gemm.step_s[DTYPE_BF16] = 1e-6;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 6e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 6e-6, 1e-12);
     device.gemm.resident_workgroups = 2;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 4e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 4e-6, 1e-12);
 }
 END_TEST
 
@@ -60,11 +60,11 @@ START_TEST(loading_overlaps_all_but_a_part)
     device.memory.l2_bytes_per_s = 4e10;
     device.gemm.exposed_fraction = 0.5;
     device.gemm.unaligned_fraction = 0.5;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 5e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 5e-6, 1e-12);
     work.a_pitch_bytes = 200;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 6e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 6e-6, 1e-12);
     device.gemm.dtype_exposed_fraction[DTYPE_BF16] = 0.25; /* this type's library hides more */
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 5.5e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 5.5e-6, 1e-12);
 }
 END_TEST
 
@@ -80,9 +80,9 @@ START_TEST(crowded_and_long_rows_load_longer)
     device.gemm.crowded_pitch_bytes = 512;
     device.gemm.crowded_fraction[DTYPE_BF16] = 0.5;
     work.a_pitch_bytes = 1024;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 6e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 6e-6, 1e-12);
     device.gemm.stray_per_byte[DTYPE_BF16] = 1e-3;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 7e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 7e-6, 1e-12);
 }
 END_TEST
 
@@ -94,11 +94,11 @@ START_TEST(slabs_past_the_edge_are_filled)
     struct gemm_work work = product(50, 200, 100);
     struct device device = plain_device();
     device.memory.l2_bytes_per_s = 4e10;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 3e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 3e-6, 1e-12);
     device.gemm.edge_fill_fraction = 0.5;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 3.5e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 3.5e-6, 1e-12);
     device.gemm.dtype_load_bytes_per_s[DTYPE_BF16] = 2e10;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, 7e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, 7e-6, 1e-12);
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(operands_across_k_are_turned)
     device.gemm.turned_fraction[DTYPE_BF16] = 0.25;
     device.gemm.rewritten_fraction[DTYPE_BF16] = 0.5;
     for (work.turned = 0; work.turned < 3; work.turned++)
-        CHECK_NEAR(gemm_cut_quickest(&device, &work).steps_s, steps_s[work.turned], 1e-12);
+        CHECK_NEAR(gemm_search_quickest(&device, &work).steps_s, steps_s[work.turned], 1e-12);
 }
 END_TEST
 
@@ -124,12 +124,12 @@ START_TEST(free_parts_of_k_even_out_the_rounds)
     const struct gemm_work work = product(200, 300, 100);
     struct device device = plain_device();
     device.gemm.free_split_maximum[DTYPE_BF16] = 3;
-    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    struct gemm_cut cut = gemm_search_quickest(&device, &work);
     CHECK_NEAR(cut.splits, 2, 0);
     CHECK_NEAR(cut.steps_s, 3e-6, 1e-12);
     device.gemm.tiles.items[0].held = 2;
     device.gemm.free_split_maximum[DTYPE_BF16] = 4;
-    cut = gemm_cut_quickest(&device, &work);
+    cut = gemm_search_quickest(&device, &work);
     CHECK_NEAR(cut.splits, 4, 0);
     CHECK_NEAR(cut.steps_s, 3.6e-6, 1e-12);
 }
@@ -143,9 +143,9 @@ START_TEST(power_and_issue_share_the_time)
     struct device device = plain_device();
     device.gemm.sustained_flop_per_s[DTYPE_BF16] = 4e12;
     device.gemm.power_exponent = 1;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 4e-6, 1e-12);
     device.gemm.power_exponent = 2;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 2e-6 * sqrt(2), 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 2e-6 * sqrt(2), 1e-12);
 }
 END_TEST
 
@@ -156,10 +156,10 @@ START_TEST(units_that_drift_apart_fill_the_last_round)
 {
     struct device device = plain_device();
     const struct gemm_work work = product(100, 500, 100);
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 4e-6, 1e-12);
     device.gemm.drift_rounds = 1;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6 - 0.75e-6, 1e-12);
-    ck_assert(gemm_cut_quickest(&device, &work).rounds == 2);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 4e-6 - 0.75e-6, 1e-12);
+    ck_assert(gemm_search_quickest(&device, &work).rounds == 2);
 }
 END_TEST
 
@@ -170,7 +170,7 @@ START_TEST(changing_groups_takes_its_time)
     struct gemm_work work = product(100, 400, 100);
     work.groups = 3;
     work.switch_s = 3e-6;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 3 * 2e-6 + 3 * 3e-6, 1e-9);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 3 * 2e-6 + 3 * 3e-6, 1e-9);
 }
 END_TEST
 
@@ -183,12 +183,12 @@ START_TEST(chiplets_do_not_share_what_they_load)
     const struct gemm_work work = product(3200, 3200, 100);
     device.memory.l2_domains = 4;
     device.memory.unit_bytes_per_s = 1e9;
-    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    struct gemm_cut cut = gemm_search_quickest(&device, &work);
     CHECK_NEAR(cut.memory_s, 61.44e6 / 4e9, 1e-12);
     CHECK_NEAR(cut.hbm_bytes, 1.28e6 + 20.48e6, 1e-12);
     ck_assert(cut.is_cache_bound);
     device.memory.l2_bytes = 1e5;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 20.48e6 + 20.48e6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).hbm_bytes, 20.48e6 + 20.48e6, 1e-12);
 }
 END_TEST
 
@@ -198,9 +198,9 @@ START_TEST(a_symmetric_product_reads_its_operand_once)
 {
     struct device device = plain_device();
     struct gemm_work work = product(300, 300, 100);
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 300000, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).hbm_bytes, 300000, 1e-12);
     work.is_triangle = true;
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).hbm_bytes, 240000, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).hbm_bytes, 240000, 1e-12);
 }
 END_TEST
 
@@ -213,7 +213,7 @@ START_TEST(parts_of_k_meet_in_fp32)
     const struct gemm_work work = product(100, 100, 400);
     device.gemm.split_maximum = 4;
     device.memory.unit_bytes_per_s = 1e9;
-    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    struct gemm_cut cut = gemm_search_quickest(&device, &work);
     CHECK_NEAR(cut.splits, 4, 0);
     CHECK_NEAR(cut.memory_s, (160000 + 20000 + 320000) / 4e9, 1e-12);
     CHECK_NEAR(cut.hbm_bytes, 180000, 1e-12);
@@ -227,16 +227,16 @@ START_TEST(stream_k_deals_steps_out_evenly)
 {
     struct device device = plain_device();
     const struct gemm_work work = product(100, 500, 100);
-    CHECK_NEAR(gemm_cut_quickest(&device, &work).units_s, 4e-6, 1e-12);
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 4e-6, 1e-12);
     device.gemm.stream_k_s[DTYPE_BF16] = 0.5e-6;
-    struct gemm_cut cut = gemm_cut_quickest(&device, &work);
+    struct gemm_cut cut = gemm_search_quickest(&device, &work);
     ck_assert(cut.is_streamed);
     CHECK_NEAR(cut.units_s, 2.6e-6 + 0.5e-6, 1e-12);
     device.gemm.stream_k_s[DTYPE_BF16] = 1.5e-6;
-    ck_assert(!gemm_cut_quickest(&device, &work).is_streamed);
+    ck_assert(!gemm_search_quickest(&device, &work).is_streamed);
     device.gemm.boost_flop_per_s[DTYPE_BF16] = 4e9; /* 1000 times as slow: dealing out pays */
     device.memory.unit_bytes_per_s = 1e9;
-    cut = gemm_cut_quickest(&device, &work);
+    cut = gemm_search_quickest(&device, &work);
     ck_assert(cut.is_streamed);
     CHECK_NEAR(cut.memory_s, (20000 + 100000 + 100000 + 320000) / 4e9, 1e-12);
 }

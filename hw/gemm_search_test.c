@@ -1,9 +1,10 @@
 /* Is the cut found the quickest of all? An oracle prices every tile and split in full. */
-#include "hw/gemm_cut.h"
+#include "hw/gemm_search.h"
 
 #include "hw/check_device.h"
 #include "sim/base/check_arena.h"
 #include "sim/base/check_near.h"
+#include "sim/base/check_often.h"
 
 Suite *gemm_search_suite(void);
 
@@ -220,13 +221,13 @@ oracle_quickest(const struct device *device, const struct gemm_work *work)
         const struct device_tile *tile = &tiles->items[i];
         struct attempt attempt = {.device = device,
                                   .work = work,
-                                  .m = (double)tile->m,
-                                  .n = (double)tile->n,
-                                  .depth = (double)tile->depth_bytes / dtype_bytes(work->dtype),
+                                  .m = tile->m,
+                                  .n = tile->n,
+                                  .depth = tile->depth_bytes / dtype_bytes(work->dtype),
                                   .splits = 1,
                                   .held = (double)device->gemm.resident_workgroups};
         if (tile->held > 0)
-            attempt.held = (double)tile->held;
+            attempt.held = tile->held;
         oracle_count(&attempt);
         struct gemm_cut whole = oracle_cut(&attempt);
         attempt.splits = oracle_splits(&attempt);
@@ -307,7 +308,7 @@ static void
 check_against_oracle(const struct device *device, const struct gemm_work *work)
 {
     struct gemm_cut wanted = oracle_quickest(device, work);
-    struct gemm_cut found = gemm_cut_quickest(device, work);
+    struct gemm_cut found = gemm_search_quickest(device, work);
     const char *const format = "%g x %g x %g, p = %g: %.15g s, wanted %.15g s";
     ck_assert_msg(fabs(found.seconds_s - wanted.seconds_s) <= 1e-12 * wanted.seconds_s, format,
                   work->m, work->n, work->k, device->gemm.overlap_exponent, found.seconds_s,
@@ -340,6 +341,135 @@ START_TEST(no_tile_and_no_split_is_quicker)
 }
 END_TEST
 
+/* ---- Against all cuts, priced by the same formulas: to the last bit, ties included */
+
+static void
+try_in_full(const struct gemm_setting *setting, const struct gemm_grid *grid,
+            struct gemm_cut *cut, struct gemm_cut *best)
+{
+    gemm_cut_move(setting, grid, cut);
+    gemm_cut_finish(setting, cut);
+    if (cut->seconds_s < best->seconds_s)
+        *best = *cut;
+}
+
+static struct gemm_cut
+quickest_of_all(const struct device *device, const struct gemm_work *work)
+{
+    struct gemm_setting setting = gemm_setting_of(device, work);
+    struct gemm_cut best = {.seconds_s = INFINITY}, cut;
+    for (int64_t i = 0; i < setting.tiles->count; i++) {
+        const struct device_tile *tile = &setting.tiles->items[i];
+        struct gemm_grid grid = gemm_grid_of(&setting, tile, gemm_grid_down(work, tile));
+        gemm_cut_in_rounds(&setting, &grid, 1, &cut);
+        try_in_full(&setting, &grid, &cut, &best);
+        gemm_cut_in_rounds(&setting, &grid, gemm_cut_splits(&setting, &grid), &cut);
+        try_in_full(&setting, &grid, &cut, &best);
+        if (setting.stream_k_s > 0) {
+            gemm_cut_streamed(&setting, &grid, &cut);
+            try_in_full(&setting, &grid, &cut, &best);
+        }
+    }
+    return best;
+}
+
+/* Numbers from 0 to below 1 that repeat. */
+static double
+next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) * 0x1p-53;
+}
+
+/* From 1 to 40,000, as many of each order; a half of them whole tiles or powers of two, of which
+ * more ways to cut tie. */
+static double
+random_side(uint64_t *seed)
+{
+    double side = ceil(exp(next_random(seed) * log(40000))), kind = next_random(seed);
+    if (kind < 0.25)
+        return ceil(side / 64) * 64;
+    return kind < 0.5 ? exp2(floor(log2(side))) : side;
+}
+
+enum { MOST_GROUPS = 20 };
+
+static struct gemm_work
+random_work(uint64_t *seed, enum dtype dtype, int64_t rows[MOST_GROUPS])
+{
+    struct gemm_work work = {.groups = 1,
+                             .m = random_side(seed),
+                             .k = random_side(seed),
+                             .dtype = dtype,
+                             .turned = (int)(next_random(seed) * 3),
+                             .has_whole_k = next_random(seed) < 0.2,
+                             .rate_fraction = 1,
+                             .hbm_fraction = 1};
+    double kind = next_random(seed), bytes = dtype_bytes(dtype);
+    work.is_triangle = kind < 0.1;
+    work.n = kind < 0.3 ? work.m : random_side(seed);
+    work.a_pitch_bytes = work.k * bytes;
+    work.c_pitch_bytes = work.n * bytes;
+    if (kind > 0.7)
+        work.groups = 1 + (int64_t)(next_random(seed) * MOST_GROUPS);
+    if (kind > 0.85) {
+        work.m = INFINITY;
+        work.rows = rows;
+        work.switch_s = 1e-6;
+        for (int64_t i = 0; i < work.groups; i++)
+            rows[i] = i == 0 || next_random(seed) < 0.7 ? (int64_t)random_side(seed) : 0;
+    }
+    return work;
+}
+
+/* As read, and with what no device file says of every type: streams, free parts, slow memory,
+ * a power limit that hides what the units take. */
+static void
+vary(struct device *device, enum dtype dtype, uint64_t *seed)
+{
+    if (next_random(seed) < 0.3)
+        device->gemm.stream_k_s[dtype] = 1e-6;
+    if (next_random(seed) < 0.2)
+        device->gemm.free_split_maximum[dtype] = 16;
+    if (next_random(seed) < 0.2)
+        device->memory.unit_bytes_per_s /= 20;
+    if (next_random(seed) < 0.2)
+        device->gemm.sustained_flop_per_s[dtype] /= 10;
+    if (next_random(seed) < 0.2)
+        device->gemm.resident_workgroups = 1 + (int64_t)(next_random(seed) * 4);
+    if (next_random(seed) < 0.3)
+        device->gemm.overlap_exponent = exponents[(int)(next_random(seed) * 4)];
+}
+
+static const char *const all_files[] = {"a100-80gb", "cpu-core", "h100-500w", "h100-sxm",
+                                        "h200",      "mi300x",   "mi325x"};
+
+/* Loops over the devices. */
+START_TEST(what_wins_is_what_wins_were_all_priced)
+{
+    struct arena *arena = check_arena_new();
+    const struct device *read = check_device_read(arena, all_files[_i]);
+    uint64_t seed = 42 + (uint64_t)_i;
+    for (int i = 0; i < 7000; i++) {
+        enum dtype dtype = (enum dtype)(i % DTYPE_COUNT);
+        if (read->gemm.sustained_flop_per_s[dtype] == 0)
+            continue;
+        struct device device = *read;
+        if (i % 2)
+            vary(&device, dtype, &seed);
+        int64_t rows[MOST_GROUPS];
+        struct gemm_work work = random_work(&seed, dtype, rows);
+        struct gemm_cut wanted = quickest_of_all(&device, &work);
+        struct gemm_cut found = gemm_search_quickest(&device, &work);
+        CHECK_OFTEN(found.seconds_s == wanted.seconds_s && found.issue_s == wanted.issue_s);
+        CHECK_OFTEN(found.memory_s == wanted.memory_s && found.hbm_bytes == wanted.hbm_bytes);
+        CHECK_OFTEN(found.tile_m == wanted.tile_m && found.tile_n == wanted.tile_n);
+        CHECK_OFTEN(found.splits == wanted.splits && found.is_streamed == wanted.is_streamed);
+    }
+    arena_free(arena);
+}
+END_TEST
+
 Suite *
 gemm_search_suite(void)
 {
@@ -347,6 +477,8 @@ gemm_search_suite(void)
     TCase *tests = tcase_create("against every cut");
     tcase_add_loop_test(tests, no_tile_and_no_split_is_quicker, 0,
                         sizeof files / sizeof files[0]);
+    tcase_add_loop_test(tests, what_wins_is_what_wins_were_all_priced, 0,
+                        sizeof all_files / sizeof all_files[0]);
     suite_add_tcase(suite, tests);
     return suite;
 }

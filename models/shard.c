@@ -322,7 +322,7 @@ input_bytes(const struct shard_builder *builder, int64_t index, double saved_byt
 }
 
 /* Bytes that a kernel leaves behind if it is attention, or a product and kept; products in fp8
- * write 16 bits, as hw/gemm_cut.c has it. */
+ * write 16 bits, as hw/gemm_setting.c has it. */
 static double
 made_bytes(const struct kernel *kernel, int64_t products)
 {

@@ -275,6 +275,15 @@ read_field(const struct json *value, const struct json_field *field, void *place
     return false;
 }
 
+static bool
+knows_all(const struct json *object, const struct json_object_type *type)
+{
+    for (size_t i = 0; i < object->count; i++)
+        if (!is_known(type, object->items[i]->key))
+            return false;
+    return true;
+}
+
 /* Several keys and none of ours: the wrong file, which one message says better than one a key.
  * A name and notes stand in every kind. */
 static bool
@@ -298,10 +307,11 @@ json_read_object(const struct json *object, const struct json_object_type *type,
         return json_fail(object, errors, "is %s, wanted an object: %s", found(object),
                          type->noun);
     int faults_before = errors->count;
-    if (is_of_another_kind(object, type))
+    bool is_all_known = knows_all(object, type);
+    if (!is_all_known && is_of_another_kind(object, type))
         return json_fail(object, errors, "holds no key of %s, such as '%s'", type->noun,
                          type->fields[type->field_count - 1].key);
-    for (size_t i = 0; i < object->count; i++)
+    for (size_t i = 0; !is_all_known && i < object->count; i++)
         if (!is_known(type, object->items[i]->key))
             fail_unknown(object->items[i], type, errors);
     for (size_t i = 0; i < type->field_count; i++) {

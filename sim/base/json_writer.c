@@ -2,7 +2,6 @@
 #include "sim/base/json_writer.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +139,9 @@ void
 json_write_integer(struct json_writer *writer, int64_t value)
 {
     begin_item(writer);
-    text_format(writer->out, "%" PRId64, value);
+    char digits[REAL_TEXT_MAX];
+    size_t length = real_text_write_whole(value, digits);
+    text_append(writer->out, digits, length);
 }
 
 void

@@ -30,11 +30,12 @@ struct decimal {
     int exponent; /* of the first digit: 3 of 1234 */
 };
 
+/* The shortest that reads back, of `precision` digits at least. */
 static size_t
-try_each(double value, char text[REAL_TEXT_MAX])
+try_each(double value, int precision, char text[REAL_TEXT_MAX])
 {
     int length = 0;
-    for (int precision = DIGITS_LEAST; precision <= DIGITS_MOST; precision++) {
+    for (; precision <= DIGITS_MOST; precision++) {
         length = snprintf(text, REAL_TEXT_MAX, "%.*g", precision, value);
         if (strtod(text, NULL) == value)
             break;
@@ -174,6 +175,17 @@ write_decimal(const struct decimal *decimal, int precision, char *text)
 }
 
 size_t
+real_text_write_whole(int64_t value, char text[REAL_TEXT_MAX])
+{
+    size_t sign = value < 0 ? 1 : 0;
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    text[0] = '-';
+    size_t length = sign + write_digits(size, 1, text + sign);
+    text[length] = '\0';
+    return length;
+}
+
+size_t
 real_text_write(double value, char text[REAL_TEXT_MAX])
 {
     size_t sign = signbit(value) ? 1 : 0;
@@ -187,7 +199,7 @@ real_text_write(double value, char text[REAL_TEXT_MAX])
     }
     double m = frexp(size, &exponent);
     if (size < NORMAL_FROM || m == 0.5) /* half as wide below a power of two */
-        return try_each(value, text);
+        return try_each(value, DIGITS_LEAST, text);
     struct decimal whole;
     if (!scale_to_seventeen(size, &whole))
         whole = print_seventeen(size);
@@ -197,7 +209,7 @@ real_text_write(double value, char text[REAL_TEXT_MAX])
     for (int count = DIGITS_LEAST; count < DIGITS_MOST; count++, limit *= 10) {
         enum answer answer = shorten(&whole, half_ulp_units, count, &shown);
         if (answer == OPEN)
-            return try_each(value, text);
+            return try_each(value, count, text);
         if (answer == YES)
             break;
     }

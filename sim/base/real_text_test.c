@@ -4,8 +4,8 @@
 
 #include <check.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,12 +129,28 @@ START_TEST(quantities_as_the_program_prints_them)
 }
 END_TEST
 
+START_TEST(whole_numbers_are_as_printf_has_them)
+{
+    int64_t values[64] = {0, 1, -1, 9, 10, -10, 99, 100, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+    uint64_t seed = 7;
+    for (int i = 11; i < 64; i++)
+        values[i] = (int64_t)(draw_bits(&seed) >> (i % 64)) * (i % 2 ? 1 : -1);
+    for (int i = 0; i < 64; i++) {
+        char wanted[32], found[REAL_TEXT_MAX];
+        snprintf(wanted, sizeof wanted, "%" PRId64, values[i]);
+        ck_assert_uint_eq(real_text_write_whole(values[i], found), strlen(wanted));
+        ck_assert_str_eq(found, wanted);
+    }
+}
+END_TEST
+
 Suite *
 real_text_suite(void)
 {
     Suite *suite = suite_create("real_text");
     TCase *tests = tcase_create("real_text");
     tcase_add_test(tests, numbers_that_are_known);
+    tcase_add_test(tests, whole_numbers_are_as_printf_has_them);
     tcase_add_test(tests, powers_of_two_and_ten_and_their_neighbours);
     tcase_add_loop_test(tests, any_bits, 0, 8);
     tcase_add_loop_test(tests, quantities_as_the_program_prints_them, 0, 4);

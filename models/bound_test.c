@@ -8,6 +8,7 @@
 #include "models/check_plan_list.h"
 #include "models/step.h"
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
 
 Suite *bound_suite(void);
 
@@ -71,7 +72,8 @@ check_run(const char *file, const char *const *settings, size_t count, size_t tr
 START_TEST(no_plan_of_a_mixture_of_experts_is_below_its_bound)
 {
     static const char *const settings[] = {"cluster.nodes=2", "plan.global_batch_sequences=64"};
-    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 2, 40) > 0.7);
+    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 2, CHECK_TRIES(40)) >
+              0.7);
 }
 END_TEST
 
@@ -80,14 +82,16 @@ START_TEST(nor_is_one_whose_exchanges_are_hidden)
 {
     static const char *const settings[] = {"cluster.nodes=2", "plan.global_batch_sequences=32",
                                            "plan.overlaps_expert_exchange=true"};
-    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 3, 40) > 0.5);
+    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 3, CHECK_TRIES(40)) >
+              0.5);
 }
 END_TEST
 
 START_TEST(nor_one_with_skewed_experts)
 {
     static const char *const settings[] = {"plan.global_batch_sequences=64"};
-    ck_assert(check_run("configs/runs/h200-eager-m1-dp8-ep4-skew.json", settings, 1, 40) > 0.7);
+    ck_assert(check_run("configs/runs/h200-eager-m1-dp8-ep4-skew.json", settings, 1,
+                        CHECK_TRIES(40)) > 0.7);
 }
 END_TEST
 
@@ -97,7 +101,8 @@ START_TEST(nor_one_that_waits_for_weights_and_gradients)
     static const char *const settings[] = {"cluster.nodes=2", "plan.global_batch_sequences=32",
                                            "plan.overlaps_gradient_reduction=false",
                                            "plan.overlaps_parameter_gather=false"};
-    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 4, 40) > 0.7);
+    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 4, CHECK_TRIES(40)) >
+              0.7);
 }
 END_TEST
 
@@ -106,7 +111,7 @@ START_TEST(nor_one_of_a_dense_model_in_stages)
 {
     static const char *const settings[] = {"plan.global_batch_sequences=16",
                                            "device.hbm_bytes=1e13"};
-    ck_assert(check_run("configs/runs/gpt3-175b-64.json", settings, 2, 10) > 0.7);
+    ck_assert(check_run("configs/runs/gpt3-175b-64.json", settings, 2, CHECK_TRIES(10)) > 0.7);
 }
 END_TEST
 
@@ -115,7 +120,8 @@ START_TEST(nor_one_with_experts_outside_the_layers)
 {
     static const char *const settings[] = {"plan.global_batch_sequences=1024",
                                            "device.hbm_bytes=1e13"};
-    ck_assert(check_run("configs/runs/deepseek-v3-pp16.json", settings, 2, 15) > 0.6);
+    ck_assert(check_run("configs/runs/deepseek-v3-pp16.json", settings, 2, CHECK_TRIES(15)) >
+              0.6);
 }
 END_TEST
 

@@ -204,6 +204,7 @@ bar_chart_suite(void)
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_test(tests, the_legend_names_hollow_bars_that_there_are);
     tcase_add_test(tests, its_data_say_what_it_shows);
-    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 100);
+    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0,
+                        CHECK_TRIES(100));
     return suite;
 }

@@ -194,7 +194,7 @@ labels_suite(void)
     tcase_add_test(tests, a_field_too_small_has_no_label);
     tcase_add_test(tests, a_label_too_long_for_its_place_keeps_both_ends);
     tcase_add_test(tests, first_choices_are_even);
-    tcase_add_loop_test(tests, labels_never_overlap, 0, 40);
+    tcase_add_loop_test(tests, labels_never_overlap, 0, CHECK_TRIES(40));
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -482,7 +482,8 @@ line_chart_suite(void)
     TCase *tests;
     Suite *suite = check_canvas_suite("line_chart", &tests);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
-    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 80);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0,
+                        CHECK_TRIES(80));
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
     tcase_add_test(tests, curves_of_a_panel_share_it);
     tcase_add_test(tests, close_limits_are_both_named);

@@ -208,7 +208,8 @@ ratio_chart_suite(void)
     tcase_add_test(tests, a_labelled_point_has_a_rim);
     tcase_add_test(tests, a_few_far_off_do_not_shrink_the_others);
     tcase_add_test(tests, a_scale_holds_all_but_a_few);
-    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 60);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0,
+                        CHECK_TRIES(60));
     tcase_add_test(tests, thousands_of_points_make_a_small_file);
     return suite;
 }

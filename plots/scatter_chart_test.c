@@ -158,6 +158,7 @@ scatter_chart_suite(void)
     Suite *suite = check_canvas_suite("scatter_chart", &tests);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_test(tests, its_data_say_what_it_shows);
-    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 100);
+    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0,
+                        CHECK_TRIES(100));
     return suite;
 }

@@ -407,7 +407,8 @@ timeline_suite(void)
     TCase *tests;
     Suite *suite = check_canvas_suite("timeline", &tests);
     tcase_add_test(tests, a_small_timeline_is_drawn_to_scale);
-    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0, 100);
+    tcase_add_loop_test(tests, no_text_overlaps_or_is_cut_whatever_is_drawn, 0,
+                        CHECK_TRIES(100));
     tcase_add_test(tests, merged_spans_keep_the_area_of_each_colour);
     tcase_add_test(tests, a_curve_is_to_the_scale_of_its_limit);
     tcase_add_test(tests, a_layer_too_thin_for_its_name_gets_a_swatch);

@@ -118,6 +118,7 @@ tornado_chart_suite(void)
     Suite *suite = check_canvas_suite("tornado_chart", &tests);
     tcase_add_test(tests, a_small_chart_is_drawn_to_scale);
     tcase_add_test(tests, its_data_say_what_it_shows);
-    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0, 80);
+    tcase_add_loop_test(tests, no_text_overlaps_or_leaves_the_page_whatever_is_drawn, 0,
+                        CHECK_TRIES(80));
     return suite;
 }

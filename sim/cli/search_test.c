@@ -225,7 +225,11 @@ search_suite(void)
     Suite *suite = suite_create("search");
     TCase *facts = tcase_create("facts");
     tcase_add_checked_fixture(facts, setup, teardown);
-    tcase_add_test(facts, the_screen_loses_none_of_the_best);
+    TCase *many = tcase_create("many plans simulated");
+    tcase_add_checked_fixture(many, setup, teardown);
+    tcase_set_tags(many, "many_runs");
+    suite_add_tcase(suite, many);
+    tcase_add_test(many, the_screen_loses_none_of_the_best);
     tcase_add_test(facts, the_screen_loses_nothing_of_the_front);
     tcase_add_test(facts, the_least_memory_is_found_too);
     tcase_add_test(facts, a_price_is_of_a_million_tokens);

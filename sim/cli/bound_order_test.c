@@ -96,8 +96,8 @@ START_TEST(nothing_has_an_order)
 }
 END_TEST
 
-/* Hundreds of thousands of plans take what ten thousand take: 16 bytes of each that is held, twice while it
- * grows, and a few of each run. */
+/* Hundreds of thousands of plans take what ten thousand take: 16 bytes of each that is held, twice
+ * while it grows, and a few of each run. */
 START_TEST(memory_does_not_grow_with_plans)
 {
     enum { HELD = 4096, MANY = CHECK_TRIES(1000 * 1000) };

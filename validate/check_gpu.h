@@ -80,8 +80,21 @@ check_gpu_copy(void *to, const void *from, size_t size_bytes, void *stream)
 static int
 check_gpu_set(void *memory, unsigned char byte, size_t size_bytes, void *stream)
 {
-    (void)stream;
     memset(memory, byte, size_bytes);
+    if (stream != NULL)
+        ++*(int *)stream;
+    return 0;
+}
+
+/* A stream is the number of memsets on it. */
+static int
+check_gpu_stream_new(void **stream, unsigned flags)
+{
+    (void)flags;
+    if (check_gpu_fails(&check_gpu_faults.stream))
+        return CHECK_GPU_FAULT;
+    *stream = calloc(1, sizeof(int));
+    check_gpu_count(&check_gpu_live, 1);
     return 0;
 }
 
@@ -280,6 +293,8 @@ check_gpu_open(enum gpu_vendor vendor)
                           .enqueue_copy_out = check_gpu_copy,
                           .enqueue_set = check_gpu_set,
                           .stream_wait = check_gpu_wait,
+                          .stream_new = check_gpu_stream_new,
+                          .stream_free = check_gpu_object_free,
                           .event_new = check_gpu_event_new,
                           .event_free = check_gpu_object_free,
                           .event_record = check_gpu_event_record,
@@ -309,7 +324,7 @@ check_gpu_open(enum gpu_vendor vendor)
     gpu.modules[DTYPE_FP32] = &check_gpu_vendor;
     memcpy(&gpu.libraries.api.blas_version, &version, sizeof version);
     check_gpu_vendor = vendor;
-    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, -1, NULL, false};
+    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, -1, -1, NULL, false};
     check_gpu_live = check_gpu_launches = 0;
     check_gpu_open_threads();
     return gpu;

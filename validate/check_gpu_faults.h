@@ -7,7 +7,7 @@
 
 /* Calls of each sort until one fails; negative: never. */
 struct check_gpu_faults {
-    int memory, launch, copy, event, choice, exchange;
+    int memory, launch, copy, event, choice, exchange, stream;
     const char *missing; /* a kernel */
     bool is_wrong;       /* products are a thousandth too large */
 };

@@ -7,6 +7,7 @@
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "validate/gpu_kernels.h"
+#include "validate/gpu_streams.h"
 
 /* As PyTorch gives cuBLAS on Hopper, and more than hipBLASLt's 32 MiB by default asks for. */
 static const size_t WORKSPACE_BYTES = 33554432;
@@ -19,7 +20,7 @@ struct gpu_options
 gpu_options_new(void)
 {
     return (struct gpu_options){
-        .graph_s = 0.012, .replays = 9, .sets_max = 16, .timeout_s = 60, .seed = 1};
+        .graph_s = 0.02, .replays = 9, .sets_max = 16, .timeout_s = 60, .seed = 1};
 }
 
 bool
@@ -149,6 +150,7 @@ gpu_close(struct gpu *gpu)
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
         if (gpu->modules[dtype] != NULL)
             (void)api->module_free(gpu->modules[dtype]);
+    gpu_streams_close(gpu);
     if (gpu->start != NULL)
         (void)api->event_free(gpu->start);
     if (gpu->end != NULL)

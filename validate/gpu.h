@@ -7,7 +7,7 @@
 #include "validate/gpu_api.h"
 #include "validate/measure_backend.h"
 
-enum { GPU_OPERANDS_MAX = 8 };
+enum { GPU_OPERANDS_MAX = 8, GPU_STREAMS_USUAL = 32, GPU_STREAMS_MAX = 128 };
 
 struct gpu_options {
     double graph_s;      /* of work in one replay of a graph */
@@ -19,8 +19,14 @@ struct gpu_options {
     uint64_t seed;
 };
 
-/* Twelve thousandths of a second a replay, nine replays, 16 sets, a minute. */
+/* Twenty thousandths of a second a replay, nine replays, 16 sets, a minute. */
 struct gpu_options gpu_options_new(void);
+
+/* Beside the one that is timed (gpu_streams.h). */
+struct gpu_streams {
+    void *streams[GPU_STREAMS_MAX], *memory;
+    int count;
+};
 
 struct gpu {
     struct gpu_libraries libraries;
@@ -28,9 +34,10 @@ struct gpu {
     struct gpu_options options;
     int device, device_count;
     void *context, *stream, *start, *end; /* the events before and after what is timed */
-    void *modules[DTYPE_COUNT];           /* the kernels for each dtype, NULL until asked for */
-    void *blas, *workspace;               /* NULL until asked for */
-    const char *name, *library;           /* device; driver and compiler with their versions */
+    struct gpu_streams others;
+    void *modules[DTYPE_COUNT]; /* the kernels for each dtype, NULL until asked for */
+    void *blas, *workspace;     /* NULL until asked for */
+    const char *name, *library; /* device; driver and compiler with their versions */
 };
 
 /* Finds the device and opens its driver. False with ERROR_IO: no library, ERROR_INFEASIBLE: no
@@ -98,7 +105,8 @@ struct gpu_work {
     int64_t sets;
 };
 
-/* Warm-up, an estimate, then replays of a graph of many runs; times are of one run. */
+/* The other streams, warm-up, an estimate, then replays of a graph of many runs; times are of one
+ * run. */
 bool gpu_times_take(const struct gpu *gpu, const struct gpu_work *work,
                     struct measure_times *times, struct arena *arena,
                     struct error_list *errors);

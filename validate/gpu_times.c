@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-enum { WARMUPS = 3, WARM_REPLAYS = 2, RUNS_MIN = 4, RUNS_MAX = 4000, RUNS_USUAL = 400 };
+#include "validate/gpu_streams.h"
+
+enum { WARMUPS = 3, WARM_REPLAYS = 2, RUNS_MIN = 4, RUNS_MAX = 4000, RUNS_USUAL = 200 };
 
 static bool
 enqueue_runs(const struct gpu_work *work, int64_t runs, struct error_list *errors)
@@ -106,7 +108,7 @@ gpu_times_take(const struct gpu *gpu, const struct gpu_work *work, struct measur
     void *ready = NULL;
     int64_t count = gpu->options.replays;
     double *times_s = arena_alloc(arena, (size_t)count, sizeof *times_s);
-    if (!estimate(gpu, work, &run_s, errors))
+    if (!gpu_streams_run(gpu, errors) || !estimate(gpu, work, &run_s, errors))
         return false;
     int64_t runs = run_count(gpu, run_s, work->sets);
     if (!capture(gpu, work, runs, &ready, errors))

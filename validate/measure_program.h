@@ -26,6 +26,7 @@ struct program {
     struct measure_cpu_options options;
     double cache_bytes, memory_bytes, operand_sets;               /* as asked for, else 0 */
     double repeats, rounds, ranks, threads, timeout_s, from_line; /* the same */
+    double streams;                                               /* beside the timed one */
     const char *backend_name, *library_path;
     const char *journal_path; /* of measure_launch.h; NULL: nobody reads it */
     const char *resume_path;  /* what was measured before; NULL: nothing */

@@ -2,9 +2,12 @@
 #include "validate/comparison.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "hw/collective.h"
 #include "hw/kernel_cost.h"
+#include "sim/base/json_writer.h"
 
 /* Places of a group in its table: kinds as the vocabulary lists them, forward before backward,
  * dtype by dtype, "all" before its three size classes; then collectives; sums over kinds last.
@@ -172,5 +175,96 @@ comparison_add(struct comparison *comparison, const struct measured_list *list,
     for (size_t i = 0; i < list->count; i++)
         if (!compare_row(comparison, &list->items[i], basis, arena, errors))
             is_whole = false;
+    return is_whole;
+}
+
+/* ---- Measured twice */
+
+/* A row by what it asks; in the order of that and, of equal ones, of lines. */
+struct asked {
+    const char *question;
+    const struct measured *row;
+};
+
+static const char *
+question_of(const struct measured *row, struct arena *arena)
+{
+    struct text text = text_new(arena);
+    struct json_writer writer = json_writer_new(&text, false);
+    if (row->is_collective)
+        text_format(&text, "%s %s", measured_shape(row, arena),
+                    dtype_name(row->collective.dtype));
+    else
+        kernel_write(&row->kernel, &writer);
+    return text.bytes;
+}
+
+static int
+compare_asked(const void *a, const void *b)
+{
+    const struct asked *left = a, *right = b;
+    int order = strcmp(left->question, right->question);
+    return order != 0 ? order : (left->row > right->row) - (left->row < right->row);
+}
+
+static struct asked *
+by_question(const struct measured_list *list, struct arena *arena)
+{
+    struct asked *asked = arena_alloc(arena, list->count, sizeof *asked);
+    for (size_t i = 0; i < list->count; i++)
+        asked[i] = (struct asked){question_of(&list->items[i], arena), &list->items[i]};
+    qsort(asked, list->count, sizeof *asked, compare_asked);
+    return asked;
+}
+
+/* The first that asked so; NULL when none did. */
+static const struct measured *
+first_of(const struct asked *asked, size_t count, const char *question)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(asked[middle].question, question) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && strcmp(asked[low].question, question) == 0 ? asked[low].row : NULL;
+}
+
+static void
+sort_row(const struct priced *priced, const struct measured *row,
+         const struct comparison_basis *basis)
+{
+    if (row->is_collective)
+        sort_collective(priced, &row->collective);
+    else
+        sort_kernel(priced, &row->kernel, basis);
+}
+
+bool
+comparison_add_again(struct comparison *comparison, const struct measured_list *list,
+                     const struct measured_list *again, const struct comparison_basis *basis,
+                     struct arena *arena, struct error_list *errors)
+{
+    const struct asked *asked = by_question(list, arena);
+    struct error_list fault = {0};
+    bool is_whole = true;
+    (void)error_add(&fault, ERROR_INPUT, "", "it was not measured before");
+    for (size_t i = 0; i < again->count; i++) {
+        const struct measured *row = &again->items[i];
+        const struct measured *twin = first_of(asked, list->count, question_of(row, arena));
+        if (twin == NULL) {
+            is_whole = add_at_row(errors, row, &fault);
+            continue;
+        }
+        const struct priced priced = {.sample = {.part = SPLIT_HELD_OUT,
+                                                 .measured_s = twin->measured_s,
+                                                 .predicted_s = row->measured_s,
+                                                 .shape = measured_shape(row, arena)},
+                                      .arena = arena,
+                                      .comparison = comparison};
+        sort_row(&priced, row, basis);
+    }
     return is_whole;
 }

@@ -37,4 +37,14 @@ bool comparison_add(struct comparison *comparison, const struct measured_list *l
                     const struct comparison_basis *basis, struct arena *arena,
                     struct error_list *errors);
 
+/* Adds what was measured again, each row as if it were the prediction of the row of `list` that is
+ * the same kernel or collective (the first of several), under its groups and held out: nothing was
+ * fitted, and no row says how sure it is (a relative sigma of 0).
+ * Rows of `list` that nobody measured again are left out. False after adding a fault for each row
+ * of `again` without such a row. */
+bool comparison_add_again(struct comparison *comparison, const struct measured_list *list,
+                          const struct measured_list *again,
+                          const struct comparison_basis *basis, struct arena *arena,
+                          struct error_list *errors);
+
 #endif

@@ -147,6 +147,43 @@ START_TEST(a_row_without_price_is_named)
 }
 END_TEST
 
+/* 12 us again for 10 us: 20 % more, in the size class of the first time. The other layout, which
+ * has its shape, was measured once. */
+#define GEMM_NT(seconds)                                                                       \
+    "{\"kernel\": \"gemm\", \"m\": 4096, \"n\": 4096, \"k\": 4096, \"layout\": \"nt\","        \
+    "\"dtype\": \"bf16\", \"measured_s\": " seconds "}\n"
+
+START_TEST(what_was_measured_again_is_held_against_the_first_time)
+{
+    struct measured_list list = list_of(GEMM_NT("5e-6") GEMM("10e-6") GEMM("99e-6"));
+    struct measured_list again = list_of(GEMM("12e-6"));
+    struct comparison comparison = {0};
+    basis.device = NULL;
+    ck_assert(comparison_add_again(&comparison, &list, &again, &basis, arena, &errors));
+    ck_assert_uint_eq(comparison.count, 2);
+    check_group(&comparison.samples[1], "gemm", "bf16", "under 10 us");
+    CHECK_NEAR(comparison.samples[0].measured_s, 10e-6, 0);
+    CHECK_NEAR(comparison.samples[0].predicted_s, 12e-6, 0);
+    ck_assert_int_eq((int)comparison.samples[0].part, SPLIT_HELD_OUT);
+}
+END_TEST
+
+START_TEST(collectives_are_told_apart_by_dtype_when_measured_again)
+{
+    struct measured_list list = list_of(ALL_GATHER("4096", "8"));
+    struct measured_list again = list_of(
+        ALL_GATHER("4096", "8") "{\"collective\": \"all_gather\", \"ranks\": 8, \"nodes\": 1,"
+                                "\"bytes\": 4096, \"dtype\": \"fp32\", \"measured_s\": 1}");
+    struct comparison comparison = {0};
+    ck_assert(!comparison_add_again(&comparison, &list, &again, &basis, arena, &errors));
+    ck_assert_uint_eq(comparison.count, 2);
+    check_group(&comparison.samples[0], "all_gather", "bf16", "all");
+    ck_assert_int_eq(errors.count, 1);
+    ck_assert_str_eq(errors.items[0].where, "list:2");
+    ck_assert_str_eq(errors.items[0].what, "it was not measured before");
+}
+END_TEST
+
 Suite *
 comparison_suite(void)
 {
@@ -159,6 +196,8 @@ comparison_suite(void)
     tcase_add_test(groups, backward_is_a_kind_of_its_own);
     tcase_add_test(groups, collectives_are_classed_at_one_mebibyte);
     tcase_add_test(groups, a_row_without_price_is_named);
+    tcase_add_test(groups, what_was_measured_again_is_held_against_the_first_time);
+    tcase_add_test(groups, collectives_are_told_apart_by_dtype_when_measured_again);
     suite_add_tcase(suite, groups);
     return suite;
 }

@@ -38,6 +38,7 @@ count_sample(struct error_row *row, const struct error_sample *sample,
     }
     if (fabs(error) <= 2 * sample->relative_sigma)
         row->within_two_sigma_fraction += 1;
+    row->has_sigma = row->has_sigma || sample->relative_sigma > 0;
 }
 
 static struct error_row
@@ -105,14 +106,25 @@ error_table_new(const struct error_sample *samples, size_t count, struct arena *
 /* Of a shape with a list of many rows, as much as fits beside the numbers. */
 enum { SHAPE_SHOWN_MAX = 72 };
 
+/* What stands under 2sd; a dash where nothing says how sure it is. */
+static void
+print_sigma(const struct error_row *row, struct text *out)
+{
+    if (row->has_sigma)
+        text_format(out, "%5.0f", row->within_two_sigma_fraction * 100);
+    else
+        text_format(out, "%5s", "-");
+}
+
 static void
 print_row(const struct error_row *row, struct text *out)
 {
-    text_format(out, "%-18s %-5s %-14s %-8s %5zu %7.1f %+7.1f %7.1f %+7.1f %5.0f  %.*s%s\n",
-                row->group.kind, row->group.dtype, row->group.size, split_part_name(row->part),
-                row->count, row->mape_fraction * 100, row->bias_fraction * 100,
-                row->p90_fraction * 100, row->worst_fraction * 100,
-                row->within_two_sigma_fraction * 100, SHAPE_SHOWN_MAX, row->worst.shape,
+    text_format(out, "%-18s %-5s %-14s %-8s %5zu %7.1f %+7.1f %7.1f %+7.1f ", row->group.kind,
+                row->group.dtype, row->group.size, split_part_name(row->part), row->count,
+                row->mape_fraction * 100, row->bias_fraction * 100, row->p90_fraction * 100,
+                row->worst_fraction * 100);
+    print_sigma(row, out);
+    text_format(out, "  %.*s%s\n", SHAPE_SHOWN_MAX, row->worst.shape,
                 strlen(row->worst.shape) > SHAPE_SHOWN_MAX ? "..." : "");
 }
 
@@ -133,11 +145,13 @@ error_table_print_summary(const struct error_table *table, const char *title, st
                 "2sd %");
     for (size_t i = 0; i < table->count; i++) {
         const struct error_row *row = &table->rows[i];
-        if (row->part == SPLIT_HELD_OUT && strcmp(row->group.size, "all") == 0)
-            text_format(out, "  %-18s %-5s %5zu %7.1f %+7.1f %7.1f %5.0f\n", row->group.kind,
-                        row->group.dtype, row->count, row->mape_fraction * 100,
-                        row->bias_fraction * 100, row->p90_fraction * 100,
-                        row->within_two_sigma_fraction * 100);
+        if (row->part != SPLIT_HELD_OUT || strcmp(row->group.size, "all") != 0)
+            continue;
+        text_format(out, "  %-18s %-5s %5zu %7.1f %+7.1f %7.1f ", row->group.kind,
+                    row->group.dtype, row->count, row->mape_fraction * 100,
+                    row->bias_fraction * 100, row->p90_fraction * 100);
+        print_sigma(row, out);
+        text_format(out, "\n");
     }
 }
 

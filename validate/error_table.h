@@ -42,6 +42,7 @@ struct error_row {
     size_t count;
     double mape_fraction, bias_fraction, p90_fraction, worst_fraction;
     double within_two_sigma_fraction; /* rows whose error is at most twice their sigma */
+    bool has_sigma;                   /* of one of its samples, at least */
     struct error_sample worst;
 };
 

@@ -134,6 +134,16 @@ measured_list_read(struct measured_list *list, const char *path, struct arena *a
     return measured_list_parse(list, path, &text, arena, errors);
 }
 
+bool
+measured_list_read_all(struct measured_list *list, const char *const *paths, size_t count,
+                       struct arena *arena, struct error_list *errors)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!measured_list_read(list, paths[i], arena, errors))
+            return false;
+    return true;
+}
+
 double
 measured_predicted_s(const struct measured *measured, const struct kernel_cost *cost)
 {

@@ -41,6 +41,10 @@ struct measured_list {
 bool measured_list_read(struct measured_list *list, const char *path, struct arena *arena,
                         struct error_list *errors);
 
+/* The same of several, up to the first that cannot be read. */
+bool measured_list_read_all(struct measured_list *list, const char *const *paths, size_t count,
+                            struct arena *arena, struct error_list *errors);
+
 /* The same from memory; `name` stands in messages. */
 bool measured_list_parse(struct measured_list *list, const char *name, const struct text *text,
                          struct arena *arena, struct error_list *errors);

@@ -10,6 +10,7 @@
 struct table_reading {
     struct suite_table table;
     const struct json *measured;
+    const struct json *again;
     const struct json *overlap;
     const struct json *limits;
 };
@@ -51,6 +52,10 @@ static const struct json_field table_fields[] = {
     {.key = "measured",
      .type = JSON_FIELD_VALUE,
      .offset = offsetof(struct table_reading, measured),
+     .flags = JSON_OPTIONAL},
+    {.key = "measured_again",
+     .type = JSON_FIELD_VALUE,
+     .offset = offsetof(struct table_reading, again),
      .flags = JSON_OPTIONAL},
     {.key = "overlap",
      .type = JSON_FIELD_VALUE,
@@ -110,7 +115,8 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
     if (!json_read_object(object, &table_type, &reading, errors))
         return false;
     *table = reading.table;
-    if (*table->device == '\0' && *table->cluster == '\0' && !table->holds_steps)
+    if (*table->device == '\0' && *table->cluster == '\0' && !table->holds_steps &&
+        !reading.again)
         return json_fail(object, errors, "neither device nor cluster, wanted what to price by");
     if (table->small_s > table->large_s)
         return json_fail(object, errors, "small_s %g is over large_s %g", table->small_s,
@@ -123,6 +129,7 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
     if (!reading.measured && !reading.overlap)
         return json_fail(object, errors, "no 'measured' lists");
     if (!read_lists(reading.measured, &table->lists, &table->list_count, arena, errors) ||
+        !read_lists(reading.again, &table->again, &table->again_count, arena, errors) ||
         !read_lists(reading.overlap, &table->overlaps, &table->overlap_count, arena, errors))
         return false;
     return reading.limits == NULL ||

@@ -21,6 +21,9 @@ struct suite_table {
     bool holds_steps;    /* the lists are of whole steps, whose runs say what prices them */
     const char *const *lists;
     size_t list_count;
+    const char *const
+        *again; /* lists of the same rows measured again: in place of predictions */
+    size_t again_count;
     const char *const *overlaps; /* lists of kernels beside collectives (overlap_list.h) */
     size_t overlap_count;
     double small_s, large_s; /* edges of the size classes (comparison.h) */
@@ -37,7 +40,8 @@ struct suite {
 struct suite_table suite_table_new(void);
 
 /* Reads {"tables": [{"title", "measured": [...], "device" or "cluster", "small_s", "large_s",
- * "seed", "mape_fraction_max": {...}}]}; "holds_steps" in place of device and cluster.
+ * "seed", "mape_fraction_max": {...}}]}; "holds_steps", or "measured_again": [...], in place of
+ * device and cluster.
  * False after adding every fault. */
 bool suite_read(struct suite *suite, const struct json *object, struct arena *arena,
                 struct error_list *errors);

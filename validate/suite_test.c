@@ -46,6 +46,16 @@ START_TEST(paths_are_taken_beside_the_file)
 }
 END_TEST
 
+START_TEST(what_was_measured_again_needs_no_device)
+{
+    ck_assert(read_text("{\"tables\": [{\"title\": \"t\", \"measured\": [\"m.jsonl\"],"
+                        "\"measured_again\": [\"own.jsonl\"]}]}"));
+    const struct suite_table *table = &suite_read_into.tables[0];
+    ck_assert_uint_eq(table->again_count, 1);
+    ck_assert_str_eq(table->again[0], "a/b/own.jsonl");
+}
+END_TEST
+
 START_TEST(what_is_not_said_has_its_default)
 {
     ck_assert(read_text("{\"tables\": [{\"title\": \"t\", \"cluster\": \"c.json\","
@@ -103,6 +113,7 @@ suite_suite(void)
     TCase *reading = tcase_create("reading");
     tcase_add_checked_fixture(reading, setup, teardown);
     tcase_add_test(reading, paths_are_taken_beside_the_file);
+    tcase_add_test(reading, what_was_measured_again_needs_no_device);
     tcase_add_test(reading, what_is_not_said_has_its_default);
     tcase_add_test(reading, pairs_may_stand_alone);
     tcase_add_test(reading, broken_suites_are_refused);

@@ -60,13 +60,15 @@ static bool
 compare_prices(struct validate_outcome *outcome, struct arena *arena, struct error_list *errors)
 {
     const struct suite_table *asked = outcome->asked;
-    struct measured_list list = {0};
-    if (!read_basis(asked, &outcome->basis, arena, errors))
+    const struct comparison_basis *basis = &outcome->basis;
+    struct measured_list list = {0}, again = {0};
+    if (!read_basis(asked, &outcome->basis, arena, errors) ||
+        !measured_list_read_all(&list, asked->lists, asked->list_count, arena, errors) ||
+        !measured_list_read_all(&again, asked->again, asked->again_count, arena, errors))
         return false;
-    for (size_t i = 0; i < asked->list_count; i++)
-        if (!measured_list_read(&list, asked->lists[i], arena, errors))
-            return false;
-    return comparison_add(&outcome->comparison, &list, &outcome->basis, arena, errors) &&
+    if (asked->again_count > 0)
+        return comparison_add_again(&outcome->comparison, &list, &again, basis, arena, errors);
+    return comparison_add(&outcome->comparison, &list, basis, arena, errors) &&
            validate_add_overlaps(outcome, arena, errors);
 }
 

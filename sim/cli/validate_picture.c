@@ -280,13 +280,27 @@ validate_picture(const struct validate_outcome *outcomes, size_t count, struct a
     return chart;
 }
 
+/* Those that predict; what was measured again does not. */
+static size_t
+keep_predictions(const struct validate_outcome *outcomes, size_t count,
+                 struct validate_outcome *kept)
+{
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (outcomes[i].asked->again_count == 0)
+            kept[kept_count++] = outcomes[i];
+    return kept_count;
+}
+
 int
 validate_draw(const struct options *options, const struct validate_outcome *outcomes,
               size_t count, struct arena *arena)
 {
     struct canvas *canvas = canvas_new(arena, STYLE_FONTS);
     struct text data = text_new(arena);
-    const struct ratio_chart *chart = validate_picture(outcomes, count, arena);
+    struct validate_outcome *kept = arena_alloc(arena, count, sizeof *kept);
+    size_t kept_count = keep_predictions(outcomes, count, kept);
+    const struct ratio_chart *chart = validate_picture(kept, kept_count, arena);
     ratio_chart_draw(chart, picture_page(options), canvas);
     if (picture_wants_data(options))
         ratio_chart_csv(chart, &data);

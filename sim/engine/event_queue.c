@@ -1,147 +1,117 @@
-/* The engine's agenda: a heap of four children a node that knows where each item stands in it.
+/* The engine's agenda: a tournament of all items, won by the one that is due first.
  *
- *      0 ── 1 2 3 4 ── 5..8  9..12  13..16  17..20        child k of node i: 4 i + 1 + k
+ *              1               node n: who won the match between nodes 2 n and 2 n + 1,
+ *          2       3           beneath the nodes the items, two a match;
+ *        4   5   6   7         here node 5 is between items 2 and 3
+ *       0 1 2 3 4 5 6 7
  *
- * An entry is 16 bytes, so four siblings fill a cache line. Entries are ordered by time, then
- * by `order`, whose upper bits count the calls of event_queue_set: no two entries are equal.
- * After a pop the root is left open, since a set mostly follows (one task ends, the next of its
- * lane starts): that set then costs one descent instead of a descent and a climb. */
+ * An item that was due first and is due later now plays on its way up against the winners beside
+ * it, all of them known before the first match ends: nothing waits for memory, nor for a guess who
+ * wins, as in a heap. Items are ordered by time, then by `order`, which counts the calls of
+ * event_queue_set: no two on the agenda are equal. What was popped is left standing, since it is
+ * mostly set again (one task ends, the next of its lane starts): so it plays once, not twice. */
 #include "sim/engine/event_queue.h"
 
 #include <assert.h>
 #include <stddef.h>
 
-enum { ARITY = 4, ITEM_BITS = 24 };
+static const uint32_t NO_ITEM = UINT32_MAX;
+static const int64_t NEVER_PS = INT64_MAX; /* what is not on the agenda */
 
-static const size_t LINE_BYTES = 64;
-static const uint32_t ABSENT = UINT32_MAX;
-
-struct entry {
+struct due {
     int64_t at_ps;
-    uint64_t order; /* calls of event_queue_set before << ITEM_BITS | item */
+    uint64_t order; /* calls of event_queue_set before */
 };
 
 struct event_queue {
-    struct entry *heap;
-    uint32_t *places; /* by item: its index in the heap, or ABSENT */
+    struct due *dues;  /* by item */
+    uint32_t *winners; /* by node, counted from 1 */
     size_t item_count;
-    size_t count; /* entries of the heap, an open root included */
+    size_t row_count; /* items, made even, and not 0, by some that are never due */
     uint64_t set_count;
     int64_t now_ps;
-    bool is_root_open; /* heap[0] was popped and not yet replaced */
+    uint32_t popped; /* still stands where it was popped; or NO_ITEM */
 };
-
-static uint32_t
-entry_item(const struct entry *entry)
-{
-    return (uint32_t)(entry->order & (EVENT_QUEUE_ITEMS_MAX - 1));
-}
-
-/* No short cuts: a branch that depends on the times would be mispredicted half of the time. */
-static bool
-entry_is_before(const struct entry *a, const struct entry *b)
-{
-    return (a->at_ps < b->at_ps) | ((a->at_ps == b->at_ps) & (a->order < b->order));
-}
 
 struct event_queue *
 event_queue_new(struct arena *arena, size_t item_count)
 {
-    assert(item_count <= EVENT_QUEUE_ITEMS_MAX);
+    assert(item_count <= INT32_MAX);
     struct event_queue *queue = arena_alloc(arena, 1, sizeof *queue);
-    char *block = arena_alloc(arena, item_count + 2 * LINE_BYTES / sizeof(struct entry),
-                              sizeof(struct entry));
-    /* heap[1], the first of the first four siblings, begins a line. */
-    size_t past_line = (uintptr_t)block % LINE_BYTES;
-    queue->heap = (struct entry *)(void *)(block + 2 * LINE_BYTES - past_line) - 1;
-    queue->places = arena_alloc(arena, item_count, sizeof *queue->places);
+    size_t row_count = item_count > 0 ? item_count + item_count % 2 : 2;
+    queue->dues = arena_alloc(arena, row_count, sizeof *queue->dues);
+    queue->winners = arena_alloc(arena, row_count, sizeof *queue->winners);
     queue->item_count = item_count;
-    for (size_t i = 0; i < item_count; i++) {
-        queue->places[i] = ABSENT;
+    queue->row_count = row_count;
+    queue->popped = NO_ITEM;
+    for (size_t item = 0; item < row_count; item++)
+        queue->dues[item].at_ps = NEVER_PS;
+    for (size_t node = row_count; --node > 0;) {
+        bool is_match_of_items = 2 * node >= row_count;
+        queue->winners[node] =
+            is_match_of_items ? (uint32_t)(2 * node - row_count) : queue->winners[2 * node];
     }
     return queue;
 }
 
-static void
-place(struct event_queue *queue, size_t at, struct entry entry)
+/* By time, which is whole: of two at the same time the one set earlier leads by less than one. A
+ * single number to test, since a branch for ties would be mispredicted half of the time. */
+static bool
+is_before(const struct due *a, const struct due *b)
 {
-    queue->heap[at] = entry;
-    queue->places[entry_item(&entry)] = (uint32_t)at;
+    return a->at_ps - b->at_ps - (a->order < b->order) < 0;
 }
 
+/* The winner goes on, its number and its time. */
 static void
-climb(struct event_queue *queue, size_t at, struct entry entry)
+play(const struct event_queue *queue, uint32_t rival, uint32_t *winner, struct due *due)
 {
-    while (at > 0) {
-        size_t parent = (at - 1) / ARITY;
-        if (!entry_is_before(&entry, &queue->heap[parent])) {
+    const struct due *other = &queue->dues[rival];
+    bool rival_wins = is_before(other, due);
+    *winner = rival_wins ? rival : *winner;
+    due->at_ps = rival_wins ? other->at_ps : due->at_ps;
+    due->order = rival_wins ? other->order : due->order;
+}
+
+/* An item is due later than before: it plays those matches again that it had won. */
+static void
+postpone(struct event_queue *queue, uint32_t item)
+{
+    struct due due = queue->dues[item];
+    uint32_t winner = item;
+    uint32_t rival = item ^ 1;
+    size_t node = (queue->row_count + item) / 2;
+    while (queue->winners[node] == item) {
+        play(queue, rival, &winner, &due);
+        queue->winners[node] = winner;
+        if (node == 1)
             break;
-        }
-        place(queue, at, queue->heap[parent]);
-        at = parent;
+        rival = queue->winners[node ^ 1];
+        node /= 2;
     }
-    place(queue, at, entry);
 }
 
-static size_t
-earliest_of_four(const struct entry *heap, size_t first)
-{
-    size_t left = first + entry_is_before(&heap[first + 1], &heap[first]);
-    size_t right = first + 2 + entry_is_before(&heap[first + 3], &heap[first + 2]);
-    return entry_is_before(&heap[right], &heap[left]) ? right : left;
-}
-
-/* The earliest child of a node whose first child is `first`, which exists. */
-static size_t
-earliest_child(const struct event_queue *queue, size_t first)
-{
-    if (first + ARITY <= queue->count) {
-        return earliest_of_four(queue->heap, first);
-    }
-    size_t best = first;
-    for (size_t child = first + 1; child < queue->count; child++) {
-        if (entry_is_before(&queue->heap[child], &queue->heap[best])) {
-            best = child;
-        }
-    }
-    return best;
-}
-
+/* An item is due sooner than before: it wins as far as it can. */
 static void
-descend(struct event_queue *queue, size_t at, struct entry entry)
+advance(struct event_queue *queue, uint32_t item)
 {
-    for (size_t first = ARITY * at + 1; first < queue->count; first = ARITY * at + 1) {
-        size_t child = earliest_child(queue, first);
-        if (!entry_is_before(&queue->heap[child], &entry)) {
+    const struct due due = queue->dues[item];
+    for (size_t node = (queue->row_count + item) / 2; node > 0; node /= 2) {
+        uint32_t winner = queue->winners[node];
+        if (winner != item && !is_before(&due, &queue->dues[winner]))
             break;
-        }
-        place(queue, at, queue->heap[child]);
-        at = child;
+        queue->winners[node] = item;
     }
-    place(queue, at, entry);
 }
 
 static void
-close_root(struct event_queue *queue)
+take_off_popped(struct event_queue *queue)
 {
-    if (!queue->is_root_open) {
+    if (queue->popped == NO_ITEM)
         return;
-    }
-    queue->is_root_open = false;
-    queue->count--;
-    if (queue->count > 0) {
-        descend(queue, 0, queue->heap[queue->count]);
-    }
-}
-
-static void
-move(struct event_queue *queue, size_t at, struct entry entry)
-{
-    if (entry_is_before(&entry, &queue->heap[at])) {
-        climb(queue, at, entry);
-    } else {
-        descend(queue, at, entry);
-    }
+    queue->dues[queue->popped].at_ps = NEVER_PS;
+    postpone(queue, queue->popped);
+    queue->popped = NO_ITEM;
 }
 
 void
@@ -149,42 +119,43 @@ event_queue_set(struct event_queue *queue, uint32_t item, int64_t at_ps)
 {
     assert(item < queue->item_count);
     assert(at_ps >= queue->now_ps && "the past cannot be written");
-    struct entry entry = {at_ps, queue->set_count++ << ITEM_BITS | item};
-    if (queue->places[item] != ABSENT) {
-        close_root(queue);
-        move(queue, queue->places[item], entry);
-    } else if (queue->is_root_open) {
-        queue->is_root_open = false;
-        descend(queue, 0, entry);
-    } else {
-        climb(queue, queue->count++, entry);
-    }
+    if (queue->popped == item)
+        queue->popped = NO_ITEM;
+    else
+        take_off_popped(queue);
+    bool is_sooner = at_ps < queue->dues[item].at_ps;
+    queue->dues[item] = (struct due){at_ps, queue->set_count++};
+    if (is_sooner)
+        advance(queue, item);
+    else
+        postpone(queue, item);
 }
 
 int64_t
 event_queue_at_ps(const struct event_queue *queue, uint32_t item)
 {
-    assert(item < queue->item_count && queue->places[item] != ABSENT);
-    return queue->heap[queue->places[item]].at_ps;
+    assert(item < queue->item_count && item != queue->popped);
+    assert(queue->dues[item].at_ps != NEVER_PS && "is on the agenda");
+    return queue->dues[item].at_ps;
 }
 
 int64_t
 event_queue_next_ps(struct event_queue *queue)
 {
-    close_root(queue);
-    return queue->count > 0 ? queue->heap[0].at_ps : INT64_MAX;
+    take_off_popped(queue);
+    return queue->dues[queue->winners[1]].at_ps;
 }
 
 bool
 event_queue_pop(struct event_queue *queue, struct event *out)
 {
-    close_root(queue);
-    if (queue->count == 0) {
+    take_off_popped(queue);
+    uint32_t item = queue->winners[1];
+    int64_t at_ps = queue->dues[item].at_ps;
+    if (at_ps == NEVER_PS)
         return false;
-    }
-    *out = (struct event){queue->heap[0].at_ps, entry_item(&queue->heap[0])};
-    queue->places[out->item] = ABSENT;
-    queue->now_ps = out->at_ps;
-    queue->is_root_open = true;
+    *out = (struct event){at_ps, item};
+    queue->now_ps = at_ps;
+    queue->popped = item;
     return true;
 }

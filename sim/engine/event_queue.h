@@ -8,8 +8,6 @@
 #include "sim/base/arena.h"
 
 /* Items are numbers; each is on the agenda once or not at all. */
-enum { EVENT_QUEUE_ITEMS_MAX = 1 << 24 };
-
 struct event {
     int64_t at_ps;
     uint32_t item;
@@ -18,7 +16,7 @@ struct event {
 /* Lives in the arena it was made in and is never freed by itself. */
 struct event_queue;
 
-/* For items 0 to item_count - 1, at most EVENT_QUEUE_ITEMS_MAX. */
+/* For items 0 to item_count - 1, at most INT32_MAX of them: 20 bytes each. */
 struct event_queue *event_queue_new(struct arena *arena, size_t item_count);
 
 /* Puts an item on the agenda, or moves it if it is there: in both cases behind all that was set

@@ -7,7 +7,7 @@
 #include "sim/base/check_arena.h"
 #include "sim/base/check_often.h"
 
-enum { ITEMS = 300, CALLS = 20000 };
+enum { ITEMS = 300, CALLS = 20000, CALLS_ON_FEW = 2000 };
 
 static struct arena *arena;
 
@@ -92,7 +92,7 @@ START_TEST(an_item_moves_both_ways_and_stays_single)
 }
 END_TEST
 
-/* The root is open after a pop: moving another item must not fall into it. */
+/* What was popped stands in the tree until the next call: another item must not lose to it. */
 START_TEST(an_item_moves_right_after_a_pop)
 {
     struct event_queue *queue = event_queue_new(arena, 4);
@@ -147,27 +147,56 @@ random_below(uint64_t *state, uint32_t bound)
     return (uint32_t)(*state >> 33) % bound;
 }
 
-START_TEST(any_mix_of_calls_agrees_with_a_plain_list)
+/* Sets prevail in the first half of each 1000 calls, pops in the second; most times tie. */
+static void
+check_against_plain_list(uint32_t item_count, int calls, uint64_t state)
 {
-    struct event_queue *queue = event_queue_new(arena, ITEMS);
+    struct event_queue *queue = event_queue_new(arena, item_count);
     struct naive_queue naive = {.set_count = 0};
-    uint64_t state = 1;
     int64_t now_ps = 0;
-    for (int call = 0; call < CALLS; call++) {
+    for (int call = 0; call < calls; call++) {
         int next = naive_next(&naive);
-        /* Sets prevail in the first half of each 1000 calls, pops in the second. */
         bool is_pop = random_below(&state, 10) < (call % 1000 < 500 ? 3 : 7);
         if (is_pop && next >= 0) {
             now_ps = naive.at_ps[next];
             check_pops(queue, now_ps, (uint32_t)next);
             naive.order[next] = 0;
         } else {
-            uint32_t item = random_below(&state, ITEMS);
+            uint32_t item = random_below(&state, item_count);
             naive.at_ps[item] = now_ps + random_below(&state, 20);
             naive.order[item] = ++naive.set_count;
             event_queue_set(queue, item, naive.at_ps[item]);
+            CHECK_OFTEN(event_queue_at_ps(queue, item) == naive.at_ps[item]);
         }
     }
+}
+
+START_TEST(any_mix_of_calls_agrees_with_a_plain_list)
+{
+    check_against_plain_list(ITEMS, CALLS, 1);
+}
+END_TEST
+
+/* Trees of every shape: full ones, half empty ones and one of a single match. */
+START_TEST(any_number_of_items_is_ordered)
+{
+    for (uint32_t item_count = 1; item_count <= 17; item_count++)
+        check_against_plain_list(item_count, CALLS_ON_FEW, item_count);
+}
+END_TEST
+
+/* As a lane does: what was popped is set again at once, at the same instant or later. */
+START_TEST(an_item_set_again_at_its_own_instant_comes_last)
+{
+    struct event_queue *queue = event_queue_new(arena, 5);
+    for (uint32_t i = 0; i < 5; i++)
+        event_queue_set(queue, i, 10);
+    check_pops(queue, 10, 0);
+    event_queue_set(queue, 0, 10);
+    for (uint32_t i = 1; i < 5; i++)
+        check_pops(queue, 10, i);
+    check_pops(queue, 10, 0);
+    check_is_empty(queue);
 }
 END_TEST
 
@@ -184,8 +213,10 @@ event_queue_suite(void)
     tcase_add_test(facts, moving_an_item_to_its_own_time_puts_it_behind_its_equals);
     tcase_add_test(facts, an_item_moves_both_ways_and_stays_single);
     tcase_add_test(facts, an_item_moves_right_after_a_pop);
+    tcase_add_test(facts, an_item_set_again_at_its_own_instant_comes_last);
     tcase_add_test(facts, a_queue_of_no_items_is_empty);
     tcase_add_test(facts, any_mix_of_calls_agrees_with_a_plain_list);
+    tcase_add_test(facts, any_number_of_items_is_ordered);
     suite_add_tcase(suite, facts);
     return suite;
 }

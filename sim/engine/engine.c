@@ -4,11 +4,14 @@
  *        │                     ▲                        without delay: one event, the end
  *        └─────────────────────┘                        both, and a resource: two events
  *
- * What runs is known by the first lane of its task, which it holds for itself; the task is the
- * one at the head of that lane. A drain is put on the agenda at its top rate at once; only when
- * an instant is over are those groups of drains whose resources are short given other rates,
- * and only a drain whose rate changes is looked at: its remaining work was true when its rate
- * last changed and is brought up to date then. */
+ * What runs is known by the first lane of its task, which it holds for itself: the agenda's items
+ * are lanes. A task counts how many ends it still waits for, of the tasks before it on its lanes
+ * and of its dependencies; an end is told to all that follow.
+ *
+ * A drain is put on the agenda at its top rate at once; only when an instant is over are those
+ * groups of drains whose resources are short given other rates, and only a drain whose rate changes
+ * is looked at: its remaining work was true when its rate last changed and is brought up to date
+ * then. */
 #include "sim/engine/engine.h"
 
 #include <assert.h>
@@ -25,6 +28,17 @@ static const double S_PER_PS = 1e-12;
 static const uint32_t PHASE_PLAIN = UINT32_MAX;     /* ends by itself: holds no resource */
 static const uint32_t PHASE_DELAY = UINT32_MAX - 1; /* will drain */
 
+static const int64_t RUNNING = -1; /* in place of when it ended */
+static const int64_t NEVER = -2;
+
+/* What a lane runs, or ran last: 24 bytes, so that a thousand lanes stay in the first cache. */
+struct lane_use {
+    int64_t ended_ps; /* or RUNNING; NEVER while no task has begun */
+    uint32_t task;
+    uint32_t phase; /* where this is the first of the task's lanes */
+    bool is_joint;  /* the task runs on other lanes too */
+};
+
 struct drain {
     double remaining; /* work at updated_ps */
     double rate_per_s;
@@ -39,46 +53,44 @@ struct engine {
     struct event_queue *queue;
     struct contention *contention;
     struct task_lists lane_tasks;
-    struct task_lists followers;
-    uint32_t *heads;      /* by lane: index into lane_tasks.items of its first task not ended */
-    uint32_t *waiting;    /* by task: lane predecessors and dependencies that have not ended */
-    uint32_t *phases;     /* by lane */
+    struct task_followers followers;
+    struct lane_use *lanes;
     struct drain *drains; /* by contention's numbers */
     size_t drain_capacity;
     struct arena *arena;
-    struct trace_entry *entries;
+    struct trace_entry
+        *entries; /* before it starts: end_ps, when the last task that it waited for
+                                    ended; released_by, the first added of those that ended then */
     struct trace *trace;
     int64_t now_ps;
     bool has_holds; /* some tasks hold up what begins behind them */
 };
 
-static const uint32_t *
-lanes_of(const struct engine *engine, uint32_t index, size_t *count)
+/* Each with how many ends its task waits for. */
+static struct trace_entry *
+entries_new(const struct engine *engine, struct arena *arena)
 {
-    const struct task *task = &engine->tasks[index];
-    if (task->lane & TASK_IS_JOINT) {
-        return task_graph_task_lanes(engine->graph, index, count);
-    }
-    *count = 1;
-    return &task->lane;
+    const struct task_followers *followers = &engine->followers;
+    size_t task_count = task_graph_task_count(engine->graph);
+    struct trace_entry *entries = arena_alloc_unset(arena, task_count, sizeof *entries);
+    for (size_t i = 0; i < task_count; i++)
+        entries[i] = (struct trace_entry){.end_ps = NEVER, .released_by = TASK_NONE};
+    for (size_t i = 0; i < task_count; i++)
+        if (followers->heads[i].first != TASK_NONE)
+            entries[followers->heads[i].first].waits++;
+    for (uint32_t i = 0; i < followers->heads[task_count].others; i++)
+        entries[followers->others[i]].waits++;
+    return entries;
 }
 
-/* By task: the tasks before it on its lanes and its dependencies. */
-static uint32_t *
-count_waiting(const struct engine *engine, struct arena *arena)
+static struct lane_use *
+lanes_new(const struct task_graph *graph, struct arena *arena)
 {
-    const struct task_lists *followers = &engine->followers, *lanes = &engine->lane_tasks;
-    size_t task_count = task_graph_task_count(engine->graph);
-    uint32_t *waiting = arena_alloc(arena, task_count, sizeof *waiting);
-    for (uint32_t i = 0; i < followers->begins[task_count]; i++) {
-        waiting[followers->items[i]]++;
-    }
-    for (size_t lane = 0; lane < task_graph_lane_count(engine->graph); lane++) {
-        for (uint32_t i = lanes->begins[lane] + 1; i < lanes->begins[lane + 1]; i++) {
-            waiting[lanes->items[i]]++;
-        }
-    }
-    return waiting;
+    size_t lane_count = task_graph_lane_count(graph);
+    struct lane_use *lanes = arena_alloc(arena, lane_count, sizeof *lanes);
+    for (size_t i = 0; i < lane_count; i++)
+        lanes[i].ended_ps = NEVER;
+    return lanes;
 }
 
 static struct trace *
@@ -97,27 +109,29 @@ static struct engine *
 engine_new(const struct task_graph *graph, struct arena *arena)
 {
     struct engine *engine = arena_alloc(arena, 1, sizeof *engine);
-    size_t lane_count = task_graph_lane_count(graph);
     engine->graph = graph;
     engine->tasks = task_graph_tasks(graph);
     engine->demands = task_graph_demands(graph);
     engine->has_holds = task_graph_has_holds(graph);
-    engine->queue = event_queue_new(arena, lane_count);
+    engine->queue = event_queue_new(arena, task_graph_lane_count(graph));
     engine->contention = contention_new(graph, arena);
     engine->lane_tasks = task_graph_lane_tasks(graph, arena);
     engine->followers = task_graph_followers(graph, arena);
-    engine->heads = arena_alloc(arena, lane_count, sizeof *engine->heads);
-    memcpy(engine->heads, engine->lane_tasks.begins, lane_count * sizeof *engine->heads);
-    engine->waiting = count_waiting(engine, arena);
-    engine->phases = arena_alloc(arena, lane_count, sizeof *engine->phases);
+    engine->lanes = lanes_new(graph, arena);
+    engine->entries = entries_new(engine, arena);
     engine->arena = arena;
-    size_t task_count = task_graph_task_count(graph);
-    engine->entries = arena_alloc(arena, task_count, sizeof *engine->entries);
-    for (size_t i = 0; i < task_count; i++) {
-        engine->entries[i].released_by = TASK_NONE;
-    }
     engine->trace = trace_new(graph, engine->lane_tasks, engine->entries, arena);
     return engine;
+}
+
+static const uint32_t *
+lanes_of(const struct engine *engine, uint32_t index, size_t *count)
+{
+    const struct task *task = &engine->tasks[index];
+    if (task->lane & TASK_IS_JOINT)
+        return task_graph_task_lanes(engine->graph, index, count);
+    *count = 1;
+    return &task->lane;
 }
 
 static int64_t
@@ -141,11 +155,12 @@ begin_drain(struct engine *engine, uint32_t lane, const struct task *task)
         .updated_ps = engine->now_ps,
         .lane = lane,
     };
-    engine->phases[lane] = drain;
+    engine->lanes[lane].phase = drain;
     event_queue_set(engine->queue, lane,
                     engine->now_ps + drain_ps(task->work, demand->top_rate_per_s));
 }
 
+/* Its end is known from the beginning. */
 static void
 begin_plain(struct engine *engine, uint32_t lane, const struct task *task, int64_t delay_ps)
 {
@@ -154,7 +169,8 @@ begin_plain(struct engine *engine, uint32_t lane, const struct task *task, int64
         const struct task_demand *demand = &engine->demands[task->demand];
         end_ps += drain_ps(task->work, demand->top_rate_per_s);
     }
-    engine->phases[lane] = PHASE_PLAIN;
+    engine->lanes[lane].phase = PHASE_PLAIN;
+    engine->entries[engine->lanes[lane].task].end_ps = end_ps;
     event_queue_set(engine->queue, lane, end_ps);
 }
 
@@ -165,52 +181,18 @@ takes_resources(const struct engine *engine, const struct task *task)
            engine->demands[task->demand].usage_count > 0;
 }
 
-/* The task before this one on its first lane, if that is what ended now; else what
- * release_task found. */
-static int32_t
-released_by(const struct engine *engine, uint32_t first_lane, const struct trace_entry *entry)
-{
-    uint32_t head = engine->heads[first_lane];
-    if (head == engine->lane_tasks.begins[first_lane]) {
-        return entry->released_by;
-    }
-    uint32_t previous = engine->lane_tasks.items[head - 1];
-    bool ended_now = engine->entries[previous].end_ps == engine->now_ps;
-    return ended_now ? (int32_t)previous : entry->released_by;
-}
-
-/* Asks for the memory of the task after the one that starts on a lane: a thousand lanes make a
- * thousand events until then, and reading it only then costs half of the run's time. */
-static void
-prefetch_next(const struct engine *engine, uint32_t lane)
-{
-    uint32_t next = engine->heads[lane] + 1;
-    if (next < engine->lane_tasks.begins[lane + 1]) {
-        uint32_t index = engine->lane_tasks.items[next];
-        __builtin_prefetch(&engine->entries[index]);
-        __builtin_prefetch(&engine->waiting[index]);
-        __builtin_prefetch(&engine->followers.begins[index]);
-        task_graph_prefetch(engine->graph, index);
-    }
-}
-
-/* How long the tasks that run on the lanes before these hold up what begins on them. What waits for
- * nothing and has not ended runs, or begins in this instant. */
+/* How long the tasks that run on the lanes before these hold up what begins on them. */
 static int64_t
 held_up_ps(const struct engine *engine, const uint32_t *lanes, size_t lane_count)
 {
     int64_t held_ps = 0;
     for (size_t i = 0; i < lane_count; i++) {
         int32_t before = task_graph_lane(engine->graph, lanes[i]).behind;
-        if (before == TASK_NONE ||
-            engine->heads[before] == engine->lane_tasks.begins[before + 1]) {
+        if (before == TASK_NONE || engine->lanes[before].ended_ps != RUNNING)
             continue;
-        }
-        uint32_t running = engine->lane_tasks.items[engine->heads[before]];
-        int32_t demand = engine->tasks[running].demand;
-        if (engine->waiting[running] > 0 || demand == TASK_NONE) {
+        int32_t demand = engine->tasks[engine->lanes[before].task].demand;
+        if (demand == TASK_NONE)
             continue;
-        }
         int64_t hold_ps = task_graph_hold_ps(engine->graph, demand);
         held_ps = hold_ps > held_ps ? hold_ps : held_ps;
     }
@@ -218,26 +200,71 @@ held_up_ps(const struct engine *engine, const uint32_t *lanes, size_t lane_count
 }
 
 static void
-start_task(struct engine *engine, uint32_t index)
+occupy_lanes(struct engine *engine, uint32_t index)
 {
     size_t lane_count;
     const uint32_t *lanes = lanes_of(engine, index, &lane_count);
-    uint32_t lane = lanes[0];
-    const struct task *task = &engine->tasks[index];
-    int64_t delay_ps =
-        task->delay_ps + (engine->has_holds ? held_up_ps(engine, lanes, lane_count) : 0);
-    struct trace_entry *entry = &engine->entries[index];
-    entry->released_by = released_by(engine, lane, entry);
-    entry->start_ps = engine->now_ps;
-    prefetch_next(engine, lane);
+    for (size_t i = 0; i < lane_count; i++) {
+        struct lane_use *lane = &engine->lanes[lanes[i]];
+        lane->ended_ps = RUNNING;
+        lane->task = index;
+        lane->is_joint = lane_count > 1;
+    }
+}
+
+static void
+free_lanes(struct engine *engine, uint32_t index)
+{
+    size_t lane_count;
+    const uint32_t *lanes = lanes_of(engine, index, &lane_count);
+    for (size_t i = 0; i < lane_count; i++)
+        engine->lanes[lanes[i]].ended_ps = engine->now_ps;
+}
+
+/* Asks for the memory of what follows a task, mostly the next on its lane, as the task starts: a
+ * thousand lanes make a thousand events until it ends, and reading it only then costs half of the
+ * run's time. Inline, since gcc drops calls of a function that does nothing else. */
+__attribute__((always_inline)) static inline void
+prefetch_follower(const struct engine *engine, uint32_t index)
+{
+    int32_t next = engine->followers.heads[index].first;
+    if (next != TASK_NONE) {
+        __builtin_prefetch(&engine->tasks[next]);
+        __builtin_prefetch(&engine->entries[next]);
+        __builtin_prefetch(&engine->followers.heads[next]);
+    }
+}
+
+static void
+begin_task(struct engine *engine, uint32_t lane, const struct task *task, int64_t delay_ps)
+{
     if (!takes_resources(engine, task)) {
         begin_plain(engine, lane, task, delay_ps);
     } else if (delay_ps == 0) {
         begin_drain(engine, lane, task);
     } else {
-        engine->phases[lane] = PHASE_DELAY;
+        engine->lanes[lane].phase = PHASE_DELAY;
         event_queue_set(engine->queue, lane, engine->now_ps + delay_ps);
     }
+}
+
+/* Released by the task before it on its first lane, if that ended now; else by what release_task
+ * found. */
+static void
+start_task(struct engine *engine, uint32_t index)
+{
+    size_t lane_count;
+    const uint32_t *lanes = lanes_of(engine, index, &lane_count);
+    const struct lane_use *lane = &engine->lanes[lanes[0]];
+    const struct task *task = &engine->tasks[index];
+    struct trace_entry *entry = &engine->entries[index];
+    entry->start_ps = engine->now_ps;
+    if (lane->ended_ps == engine->now_ps)
+        entry->released_by = (int32_t)lane->task;
+    occupy_lanes(engine, index);
+    int64_t held_ps = engine->has_holds ? held_up_ps(engine, lanes, lane_count) : 0;
+    begin_task(engine, lanes[0], task, task->delay_ps + held_ps);
+    prefetch_follower(engine, index);
 }
 
 /* One of the tasks that `index` waits for has ended. Of those that end last the one with the
@@ -245,51 +272,43 @@ start_task(struct engine *engine, uint32_t index)
 static void
 release_task(struct engine *engine, uint32_t index, uint32_t ended)
 {
-    int32_t *by = &engine->entries[index].released_by;
-    bool is_first_now = *by == TASK_NONE || engine->entries[*by].end_ps < engine->now_ps;
-    if (is_first_now || (int32_t)ended < *by) {
-        *by = (int32_t)ended;
+    struct trace_entry *entry = &engine->entries[index];
+    if (entry->end_ps < engine->now_ps || (int32_t)ended < entry->released_by) {
+        entry->end_ps = engine->now_ps;
+        entry->released_by = (int32_t)ended;
     }
-    if (--engine->waiting[index] == 0) {
+    if (--entry->waits == 0)
         start_task(engine, index);
-    }
-}
-
-/* Moves every lane before anyone is released: a task may start once it heads all its lanes. */
-static void
-end_task(struct engine *engine, uint32_t index)
-{
-    engine->entries[index].end_ps = engine->now_ps;
-    size_t lane_count;
-    const uint32_t *lanes = lanes_of(engine, index, &lane_count);
-    for (size_t i = 0; i < lane_count; i++) {
-        engine->heads[lanes[i]]++;
-    }
-    for (size_t i = 0; i < lane_count; i++) {
-        uint32_t head = engine->heads[lanes[i]];
-        if (head < engine->lane_tasks.begins[lanes[i] + 1]) {
-            release_task(engine, engine->lane_tasks.items[head], index);
-        }
-    }
-    const uint32_t *begins = engine->followers.begins;
-    for (uint32_t i = begins[index]; i < begins[index + 1]; i++) {
-        release_task(engine, engine->followers.items[i], index);
-    }
 }
 
 static void
-take_event(struct engine *engine, uint32_t lane)
+end_task(struct engine *engine, struct lane_use *first_lane)
 {
-    uint32_t index = engine->lane_tasks.items[engine->heads[lane]];
+    uint32_t index = first_lane->task;
+    first_lane->ended_ps = engine->now_ps;
+    if (first_lane->is_joint)
+        free_lanes(engine, index);
+    const struct follower_head *head = &engine->followers.heads[index];
+    if (head->first != TASK_NONE)
+        release_task(engine, (uint32_t)head->first, index);
+    for (uint32_t i = head[0].others; i < head[1].others; i++)
+        release_task(engine, engine->followers.others[i], index);
+}
+
+static void
+take_event(struct engine *engine, uint32_t index)
+{
+    struct lane_use *lane = &engine->lanes[index];
     engine->trace->event_count++;
-    if (engine->phases[lane] == PHASE_DELAY) {
-        begin_drain(engine, lane, &engine->tasks[index]);
+    if (lane->phase == PHASE_DELAY) {
+        begin_drain(engine, index, &engine->tasks[lane->task]);
         return;
     }
-    if (engine->phases[lane] != PHASE_PLAIN) {
-        contention_leave(engine->contention, engine->phases[lane]);
+    if (lane->phase != PHASE_PLAIN) {
+        contention_leave(engine->contention, lane->phase);
+        engine->entries[lane->task].end_ps = engine->now_ps;
     }
-    end_task(engine, index);
+    end_task(engine, lane);
 }
 
 static void
@@ -318,21 +337,34 @@ settle_instant(struct engine *engine)
     }
 }
 
-/* The first tasks of lanes that wait for nothing; a joint one when its first lane comes. */
+/* The first task of a lane, if it waits for nothing and this is the first of its lanes; or
+ * TASK_NONE. */
+static int32_t
+task_to_begin_with(const struct engine *engine, uint32_t lane)
+{
+    const uint32_t *begins = engine->lane_tasks.begins;
+    if (begins[lane] == begins[lane + 1])
+        return TASK_NONE;
+    uint32_t task = engine->lane_tasks.items[begins[lane]];
+    size_t lane_count;
+    bool is_its_first = lanes_of(engine, task, &lane_count)[0] == lane;
+    return is_its_first && engine->entries[task].waits == 0 ? (int32_t)task : TASK_NONE;
+}
+
+/* They take their lanes before anyone starts: each holds up what begins behind it. */
 static void
 start_first_tasks(struct engine *engine)
 {
-    for (uint32_t lane = 0; lane < task_graph_lane_count(engine->graph); lane++) {
-        const uint32_t *begins = engine->lane_tasks.begins;
-        if (begins[lane] == begins[lane + 1]) {
-            continue;
-        }
-        uint32_t task = engine->lane_tasks.items[begins[lane]];
-        size_t lane_count;
-        bool is_its_first = lanes_of(engine, task, &lane_count)[0] == lane;
-        if (is_its_first && engine->waiting[task] == 0) {
-            start_task(engine, task);
-        }
+    uint32_t lane_count = (uint32_t)task_graph_lane_count(engine->graph);
+    for (uint32_t lane = 0; lane < lane_count; lane++) {
+        int32_t task = task_to_begin_with(engine, lane);
+        if (task != TASK_NONE)
+            occupy_lanes(engine, (uint32_t)task);
+    }
+    for (uint32_t lane = 0; lane < lane_count; lane++) {
+        int32_t task = task_to_begin_with(engine, lane);
+        if (task != TASK_NONE)
+            start_task(engine, (uint32_t)task);
     }
 }
 

@@ -12,6 +12,8 @@
 
 enum { DEPENDENCIES_A_BLOCK = 1024 };
 
+static const uint32_t NO_TASK = UINT32_MAX;
+
 struct lane_list {
     size_t count;
     uint32_t lanes[];
@@ -307,23 +309,97 @@ task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena)
     return (struct task_lists){begins, items};
 }
 
-struct task_lists
+/* For each lane, none. */
+static uint32_t *
+tasks_by_lane(const struct task_graph *graph, struct arena *arena)
+{
+    uint32_t *tasks = arena_alloc_unset(arena, graph->lane_count, sizeof *tasks);
+    for (size_t i = 0; i < graph->lane_count; i++)
+        tasks[i] = NO_TASK;
+    return tasks;
+}
+
+static void
+count_next_on_lanes(const struct task_graph *graph, struct follower_head *heads,
+                    struct arena *arena)
+{
+    uint32_t *next = tasks_by_lane(graph, arena);
+    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
+        size_t lane_count;
+        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
+        for (size_t i = 0; i < lane_count; i++) {
+            heads[task].others += next[lanes[i]] != NO_TASK;
+            next[lanes[i]] = task;
+        }
+    }
+}
+
+static void
+count_dependants(const struct task_graph *graph, struct follower_head *heads)
+{
+    for (const struct dependency_block *block = graph->dependencies; block;
+         block = block->below)
+        for (size_t i = 0; i < block->count; i++)
+            heads[block->items[i].before].others++;
+}
+
+/* From how many follow each to where the others of each end; returns how many others there are. */
+static uint32_t
+counts_to_ends(struct follower_head *heads, size_t task_count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < task_count; i++) {
+        sum += heads[i].others > 0 ? heads[i].others - 1 : 0;
+        heads[i] = (struct follower_head){.first = TASK_NONE, .others = (uint32_t)sum};
+    }
+    assert(sum <= UINT32_MAX);
+    heads[task_count].others = (uint32_t)sum;
+    return (uint32_t)sum;
+}
+
+/* Before all that were put there so far. */
+static void
+put_first(struct follower_head *head, uint32_t *others, uint32_t follower)
+{
+    if (head->first != TASK_NONE)
+        others[--head->others] = (uint32_t)head->first;
+    head->first = (int32_t)follower;
+}
+
+static void
+put_dependants(const struct task_graph *graph, struct follower_head *heads, uint32_t *others)
+{
+    for (const struct dependency_block *block = graph->dependencies; block;
+         block = block->below)
+        for (size_t i = block->count; i-- > 0;)
+            put_first(&heads[block->items[i].before], others, block->items[i].after);
+}
+
+static void
+put_next_on_lanes(const struct task_graph *graph, struct follower_head *heads, uint32_t *others,
+                  struct arena *arena)
+{
+    uint32_t *next = tasks_by_lane(graph, arena);
+    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
+        size_t lane_count;
+        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
+        for (size_t i = lane_count; i-- > 0;) {
+            if (next[lanes[i]] != NO_TASK)
+                put_first(&heads[task], others, next[lanes[i]]);
+            next[lanes[i]] = task;
+        }
+    }
+}
+
+struct task_followers
 task_graph_followers(const struct task_graph *graph, struct arena *arena)
 {
-    uint32_t *begins = arena_alloc(arena, graph->task_count + 1, sizeof *begins);
-    for (const struct dependency_block *block = graph->dependencies; block;
-         block = block->below) {
-        for (size_t i = 0; i < block->count; i++) {
-            begins[block->items[i].before]++;
-        }
-    }
-    uint32_t item_count = lengths_to_ends(begins, graph->task_count);
-    uint32_t *items = arena_alloc(arena, item_count, sizeof *items);
-    for (const struct dependency_block *block = graph->dependencies; block;
-         block = block->below) {
-        for (size_t i = block->count; i-- > 0;) {
-            items[--begins[block->items[i].before]] = block->items[i].after;
-        }
-    }
-    return (struct task_lists){begins, items};
+    struct follower_head *heads = arena_alloc(arena, graph->task_count + 1, sizeof *heads);
+    count_dependants(graph, heads);
+    count_next_on_lanes(graph, heads, arena);
+    uint32_t other_count = counts_to_ends(heads, graph->task_count);
+    uint32_t *others = arena_alloc_unset(arena, other_count, sizeof *others);
+    put_dependants(graph, heads, others);
+    put_next_on_lanes(graph, heads, others, arena);
+    return (struct task_followers){heads, others};
 }

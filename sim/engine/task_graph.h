@@ -103,7 +103,18 @@ struct task_lists {
 
 /* By lane, its tasks in their order. */
 struct task_lists task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena);
-/* By task, those that depend on it, in the order in which that was said. */
-struct task_lists task_graph_followers(const struct task_graph *graph, struct arena *arena);
+
+/* By task, whom its end lets go on: the next on each of its lanes, in their order, then those that
+ * depend on it, in the order in which that was said. The first stands apart from the others, which
+ * are others[heads[task].others] up to where those of the next task begin: mostly none. */
+struct follower_head {
+    int32_t first; /* or TASK_NONE */
+    uint32_t others;
+};
+struct task_followers {
+    const struct follower_head *heads; /* one more than tasks */
+    const uint32_t *others;
+};
+struct task_followers task_graph_followers(const struct task_graph *graph, struct arena *arena);
 
 #endif

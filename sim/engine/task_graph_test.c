@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
 
 enum { MANY = 5000 };
 
@@ -36,6 +37,17 @@ check_list(struct task_lists lists, uint32_t list, const uint32_t *wanted, size_
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_eq(lists.items[at + i], wanted[i]);
     }
+}
+
+static void
+check_followers(struct task_followers followers, uint32_t task, const uint32_t *wanted,
+                size_t count)
+{
+    const struct follower_head *head = &followers.heads[task];
+    CHECK_OFTEN(head->first == (count > 0 ? (int32_t)wanted[0] : TASK_NONE));
+    CHECK_OFTEN(head[1].others - head[0].others == (count > 0 ? count - 1 : 0));
+    for (size_t i = 1; i < count; i++)
+        CHECK_OFTEN(followers.others[head->others + i - 1] == wanted[i]);
 }
 
 START_TEST(a_task_comes_back_as_it_was_given)
@@ -118,6 +130,7 @@ START_TEST(each_lane_lists_its_tasks_in_order)
 }
 END_TEST
 
+/* On one lane each is followed by the next, then by those that were said to wait for it. */
 START_TEST(followers_keep_the_order_in_which_they_were_said)
 {
     struct task_graph *graph = task_graph_new(arena, 0);
@@ -127,30 +140,55 @@ START_TEST(followers_keep_the_order_in_which_they_were_said)
     }
     task_graph_add_dependency(graph, 0, 3);
     task_graph_add_dependency(graph, 1, 2);
-    task_graph_add_dependency(graph, 0, 1);
-    struct task_lists lists = task_graph_followers(graph, arena);
-    check_list(lists, 0, (uint32_t[]){3, 1}, 2);
-    check_list(lists, 1, (uint32_t[]){2}, 1);
-    check_list(lists, 2, NULL, 0);
-    check_list(lists, 3, NULL, 0);
+    task_graph_add_dependency(graph, 0, 2);
+    struct task_followers followers = task_graph_followers(graph, arena);
+    check_followers(followers, 0, (uint32_t[]){1, 3, 2}, 3);
+    check_followers(followers, 1, (uint32_t[]){2, 2}, 2);
+    check_followers(followers, 2, (uint32_t[]){3}, 1);
+    check_followers(followers, 3, NULL, 0);
 }
 END_TEST
 
-/* Past every block and every doubling: task i is followed by i + 1 alone. */
+/* Task 0 on lanes 2, 0 and 1 is followed on them by 3, 2 and nobody; 2 and 3 by 4 on both. */
+START_TEST(a_joint_task_is_followed_in_the_order_of_its_lanes)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)task_graph_add_lane(graph, "lane", i);
+    struct task joint = {.demand = TASK_NONE};
+    (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){2, 0, 1}, 3);
+    uint32_t depends = task_graph_add_lane(graph, "lane", 3);
+    (void)add_pause(graph, depends);
+    (void)add_pause(graph, 0);
+    (void)add_pause(graph, 2);
+    (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){0, 2}, 2);
+    task_graph_add_dependency(graph, 0, 1);
+    struct task_followers followers = task_graph_followers(graph, arena);
+    check_followers(followers, 0, (uint32_t[]){3, 2, 1}, 3);
+    check_followers(followers, 1, NULL, 0);
+    check_followers(followers, 2, (uint32_t[]){4}, 1);
+    check_followers(followers, 3, (uint32_t[]){4}, 1);
+    check_followers(followers, 4, NULL, 0);
+}
+END_TEST
+
+/* Past every block and every doubling: of tasks on two lanes by turns, i is followed by i + 2 on
+ * its lane and by i + 1, that depends on it. */
 START_TEST(many_dependencies_are_kept)
 {
     struct task_graph *graph = task_graph_new(arena, 0);
-    uint32_t lane = task_graph_add_lane(graph, "lane", 0);
+    for (uint32_t i = 0; i < 2; i++)
+        (void)task_graph_add_lane(graph, "lane", i);
     for (uint32_t i = 0; i < MANY; i++) {
-        (void)add_pause(graph, lane);
+        (void)add_pause(graph, i % 2);
         if (i > 0) {
             task_graph_add_dependency(graph, i - 1, i);
         }
     }
     ck_assert_uint_eq(task_graph_task_count(graph), MANY);
-    struct task_lists lists = task_graph_followers(graph, arena);
-    for (uint32_t i = 0; i + 1 < MANY; i++) {
-        check_list(lists, i, (uint32_t[]){i + 1}, 1);
+    struct task_followers followers = task_graph_followers(graph, arena);
+    for (uint32_t i = 0; i + 2 < MANY; i++) {
+        check_followers(followers, i, (uint32_t[]){i + 2, i + 1}, 2);
     }
 }
 END_TEST
@@ -169,6 +207,7 @@ task_graph_suite(void)
     tcase_add_test(facts, lanes_of_a_task_keep_their_order);
     tcase_add_test(facts, each_lane_lists_its_tasks_in_order);
     tcase_add_test(facts, followers_keep_the_order_in_which_they_were_said);
+    tcase_add_test(facts, a_joint_task_is_followed_in_the_order_of_its_lanes);
     tcase_add_test(facts, many_dependencies_are_kept);
     suite_add_tcase(suite, facts);
     return suite;

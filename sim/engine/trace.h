@@ -13,6 +13,7 @@ struct trace_entry {
     int32_t released_by; /* the task whose end let this one start; TASK_NONE at the beginning.
                             Of several that ended then: the one before it on its first lane,
                             else the one added first */
+    uint32_t waits;      /* while the engine runs: for how many ends it waits; then 0 */
 };
 
 struct trace {

@@ -240,6 +240,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
     builder->kind = kind;
     builder->schedule = &builder->schedules[kind->stage];
     builder->last_compute = STEP_NONE;
+    builder->incoming = (struct item_list){NULL, 0, 0};
     for (int direction = 0; direction < 2; direction++)
         builder->made[direction] =
             arena_alloc(builder->pricing.arena, passes, sizeof *builder->made[direction]);
@@ -266,6 +267,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
 struct built_kind {
     struct step_item *items;
     int32_t *made[2];
+    struct item_list incoming;
 };
 
 /* A transfer was appended with the pass that it waits for: now that every stage is built, the item
@@ -275,10 +277,8 @@ resolve_transfers(const struct program *program, const struct built_kind *built,
                   int64_t microbatches)
 {
     for (int64_t i = 0; i < program->kind_count; i++) {
-        for (int64_t j = 0; j < program->kinds[i].count; j++) {
-            struct step_item *item = &built[i].items[j];
-            if (item->from_stage == STEP_NONE)
-                continue;
+        for (size_t j = 0; j < built[i].incoming.count; j++) {
+            struct step_item *item = &built[i].items[built[i].incoming.items[j]];
             int64_t kind =
                 item->from_stage * program->expert_places + program->kinds[i].expert_place;
             const int32_t *made = built[kind].made[item->lane != LANE_FORWARD_IN];
@@ -292,12 +292,11 @@ resolve_transfers(const struct program *program, const struct built_kind *built,
 static void
 place_kind(struct rank_program *kind, const struct placement *placement, int64_t places)
 {
-    for (kind->rank = 0; kind->rank < placement->ranks; kind->rank++) {
-        struct rank_place place = placement_at(placement, kind->rank);
-        if (place.pipeline == kind->stage &&
-            (places == 1 || place.expert == kind->expert_place))
-            break;
-    }
+    struct rank_place place = {.pipeline = kind->stage};
+    kind->rank = placement_rank(placement, &place);
+    place = placement_at(placement, kind->rank);
+    while (places > 1 && (place.pipeline != kind->stage || place.expert != kind->expert_place))
+        place = placement_at(placement, ++kind->rank);
     assert(kind->rank < placement->ranks);
     kind->slowest_rank = kind->rank;
 }
@@ -339,10 +338,10 @@ build_kinds(struct program_builder *builder, const struct program *program,
         place_kind(&kinds[i], &program->placement, program->expert_places);
         if (!build_kind(builder, &kinds[i]))
             return false;
-        built[i] = (struct built_kind){builder->items, {builder->made[0], builder->made[1]}};
+        built[i] = (struct built_kind){
+            builder->items, {builder->made[0], builder->made[1]}, builder->incoming};
     }
-    if (builder->shape.stages > 1)
-        resolve_transfers(program, built, builder->shape.microbatches);
+    resolve_transfers(program, built, builder->shape.microbatches);
     return true;
 }
 

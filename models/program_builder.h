@@ -55,6 +55,11 @@ struct waiting {
 };
 enum { WAITING_MAX = 3 };
 
+struct item_list {
+    int32_t *items;
+    size_t count, capacity;
+};
+
 struct program_builder {
     struct pricing pricing;
     struct shard shard;
@@ -74,6 +79,7 @@ struct program_builder {
     int64_t *first_forward;               /* of each chunk: the first step that needs weights */
     int32_t
         *made[2]; /* item that ends each forward (backward) pass: [chunk * m + microbatch] */
+    struct item_list incoming; /* transfers from other stages */
     struct step_item *items;
     size_t count, capacity;
     struct step_item next; /* phase, layer and microbatch of what is appended */

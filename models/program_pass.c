@@ -93,10 +93,8 @@ wait_for_due(struct program_builder *builder, struct pass_cursor *cursor, int32_
 {
     for (int i = 0; i < WAITING_MAX; i++) {
         struct waiting *waiting = &cursor->waiting[i];
-        bool is_due =
-            waiting->due_block < cursor->block ||
-            (waiting->due_block == cursor->block && waiting->due_step <= cursor->position);
-        if (waiting->item == STEP_NONE || !is_due)
+        if (waiting->item == STEP_NONE || waiting->due_block > cursor->block ||
+            (waiting->due_block == cursor->block && waiting->due_step > cursor->position))
             continue;
         program_wait(builder, item, waiting->item);
         waiting->item = STEP_NONE;
@@ -116,6 +114,10 @@ append_transfer(struct program_builder *builder, struct pass_cursor *cursor)
     int32_t ready = builder->last_compute;
     enum step_lane lane = is_forward(cursor) ? LANE_FORWARD_IN : LANE_BACKWARD_IN;
     int32_t item = program_append(builder, lane, builder->transfers[!is_forward(cursor)]);
+    struct item_list *list = &builder->incoming;
+    list->items = arena_grow(builder->pricing.arena, list->items, list->count, &list->capacity,
+                             sizeof *list->items);
+    list->items[list->count++] = item;
     builder->items[item].from_stage = (int32_t)from.stage;
     builder->items[item].layer = (int32_t)from.chunk;
     if (!builder->shard.workload.plan->overlaps_pipeline_transfer)
@@ -175,18 +177,24 @@ end_block(struct program_builder *builder, struct pass_cursor *cursor)
 }
 
 static void
+wait_for_weights(struct program_builder *builder, struct pass_cursor *cursor, int32_t item)
+{
+    int64_t unit = block_at(cursor, cursor->block).unit;
+    for (int set = 0; set < BUCKETS_COUNT; set++)
+        program_wait(builder, item, program_gathered(builder, unit, set));
+    cursor->has_weights = true;
+}
+
+static void
 append_kernel(struct program_builder *builder, struct pass_cursor *cursor,
               const struct priced_list *list)
 {
-    struct pass_block block = block_at(cursor, cursor->block);
-    int64_t position = cursor->position;
+    int64_t position = cursor->position, behind = position + 1;
     int32_t item = program_append(builder, LANE_COMPUTE, list->steps[position].work);
     cursor->last_compute = item;
     wait_for_due(builder, cursor, item);
-    for (int set = 0; set < BUCKETS_COUNT && !cursor->has_weights; set++)
-        program_wait(builder, item, program_gathered(builder, block.unit, set));
-    cursor->has_weights = true;
-    int64_t behind = position + 1;
+    if (!cursor->has_weights)
+        wait_for_weights(builder, cursor, item);
     while (behind < list->count && list->steps[behind].lane != LANE_COMPUTE)
         behind++;
     if (behind == list->count)

@@ -52,17 +52,16 @@ answer_memory(const void *setup, const struct text *question, struct text *answe
     text_append(answer, (const char *)&memory, sizeof memory);
 }
 
-/* The run with another plan. Each has a copy of the plan's file: looking things up marks them. */
+/* The run with another plan. Its file stays the base's, of which only the name is read where a plan
+ * fits: looking things up would mark them, for all threads. */
 static const struct run *
-make_run(const struct search *search, const struct plan_point *point, struct arena *arena,
-         struct error_list *errors)
+make_run(const struct search *search, const struct plan_point *point, struct arena *arena)
 {
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     struct run *run = arena_copy(arena, search->space.base, sizeof *run);
     *plan = plan_space_plan(&search->space, point);
     run->inputs.workload.plan = plan;
-    run->plan_object = json_read_again(arena, search->space.base->plan_object, errors);
-    return run->plan_object ? run : NULL;
+    return run;
 }
 
 /* The row's numbers; nothing where there is no step. */
@@ -75,9 +74,9 @@ answer_step(const void *setup, const struct text *question, struct text *answer)
     struct plan_point point = read_point(question, 0);
     struct memory memory;
     memcpy(&memory, question->bytes + sizeof point, sizeof memory);
-    const struct run *run = make_run(search, &point, answer->arena, &errors);
+    const struct run *run = make_run(search, &point, answer->arena);
     const struct step *step =
-        run ? step_simulate_within(run, &memory, RANKS_FOLDED, answer->arena, &errors) : NULL;
+        step_simulate_within(run, &memory, RANKS_FOLDED, answer->arena, &errors);
     if (!step)
         return;
     sweep_row_fill(&row, step);

@@ -448,12 +448,6 @@ tensors_of(const struct arch *arch, struct arena *arena)
     return (struct tensor_list){list.items, list.count};
 }
 
-int64_t
-tensor_elements(const struct tensor *tensor)
-{
-    return tensor->rows * tensor->columns * tensor->copies;
-}
-
 struct counting_walk {
     const struct arch *arch;
     struct parameter_counts counts;

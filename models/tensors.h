@@ -44,7 +44,11 @@ void tensors_visit(const struct arch *arch,
                    void (*take)(void *context, const struct tensor *tensor), void *context);
 
 /* All copies together. */
-int64_t tensor_elements(const struct tensor *tensor);
+static inline int64_t
+tensor_elements(const struct tensor *tensor)
+{
+    return tensor->rows * tensor->columns * tensor->copies;
+}
 
 struct parameter_counts {
     int64_t embedding;           /* and the head, unless they are tied */

@@ -95,7 +95,7 @@ add_demand(struct lowering *lowering, const struct step_work *work, const struct
 
 /* The place of work in the table, or the free one where it belongs. Arena blocks are aligned: the
  * low bits of an address say nothing. */
-static size_t
+static struct known_work *
 find_known(const struct lowering *lowering, const struct step_work *work,
            const struct crowd *crowd)
 {
@@ -104,7 +104,7 @@ find_known(const struct lowering *lowering, const struct step_work *work,
     while (lowering->known[place].work &&
            (lowering->known[place].work != work || lowering->known[place].crowd != crowd))
         place = (place + 1) & (lowering->known_size - 1);
-    return place;
+    return &lowering->known[place];
 }
 
 static void
@@ -116,29 +116,29 @@ grow_known(struct lowering *lowering)
     lowering->known = arena_alloc(lowering->arena, lowering->known_size, sizeof *old);
     for (size_t i = 0; i < old_size; i++)
         if (old[i].work)
-            lowering->known[find_known(lowering, old[i].work, old[i].crowd)] = old[i];
+            *find_known(lowering, old[i].work, old[i].crowd) = old[i];
 }
 
-static struct task
-make_task(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
+static const struct task *
+add_known(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
-    return (struct task){.delay_ps = units_ps_from_s(work->delay_s),
-                         .work = work->work_s,
-                         .demand =
-                             work->work_s > 0 ? add_demand(lowering, work, crowd) : TASK_NONE};
+    if (2 * ++lowering->known_count > lowering->known_size)
+        grow_known(lowering);
+    struct known_work *known = find_known(lowering, work, crowd);
+    int32_t demand = work->work_s > 0 ? add_demand(lowering, work, crowd) : TASK_NONE;
+    *known = (struct known_work){.work = work,
+                                 .crowd = crowd,
+                                 .task = {.delay_ps = units_ps_from_s(work->delay_s),
+                                          .work = work->work_s,
+                                          .demand = demand}};
+    return &known->task;
 }
 
 static struct task
 task_of(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
-    if (2 * lowering->known_count >= lowering->known_size)
-        grow_known(lowering);
-    struct known_work *known = &lowering->known[find_known(lowering, work, crowd)];
-    if (!known->work) {
-        *known = (struct known_work){work, crowd, make_task(lowering, work, crowd)};
-        lowering->known_count++;
-    }
-    return known->task;
+    const struct known_work *known = find_known(lowering, work, crowd);
+    return known->work ? known->task : *add_known(lowering, work, crowd);
 }
 
 /* Whether the slot's next item waits for that task. */
@@ -378,6 +378,7 @@ lower_step(const struct program *program, enum program_ranks ranks, struct arena
         .slot_count = (uint32_t)(ranks == RANKS_ALL ? program->ranks : program->kind_count),
     };
     lowering.slots = arena_alloc(arena, lowering.slot_count, sizeof *lowering.slots);
+    grow_known(&lowering);
     add_slots(&lowering);
     lay_out(&lowering);
     return (struct lowered){lowering.graph, program, lowering.slot_count, lowering.is_all,

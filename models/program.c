@@ -43,8 +43,11 @@ program_append(struct program_builder *builder, enum step_lane lane,
     for (int i = 0; i < STEP_WAITS_MAX; i++)
         item->after[i] = STEP_NONE;
     int32_t index = (int32_t)builder->count++;
-    if (lane == LANE_COMPUTE)
+    builder->listed_s += work ? work->delay_s + work->work_s : 0;
+    if (lane == LANE_COMPUTE) {
+        builder->listed_compute_s += work ? work->work_s : 0;
         builder->last_compute = index;
+    }
     return index;
 }
 
@@ -247,6 +250,7 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
     make_spans(builder);
     find_ends(builder);
     builder->count = 0;
+    builder->listed_s = builder->listed_compute_s = 0;
     builder->capacity = guess_items(builder);
     builder->items =
         arena_alloc_unset(builder->pricing.arena, builder->capacity, sizeof *builder->items);
@@ -257,6 +261,9 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
     program_append_first_gathers(builder);
     program_append_zeroing(builder);
     program_append_passes(builder);
+    kind->optimizer = (int64_t)builder->count;
+    kind->passes_s = builder->listed_s;
+    kind->passes_compute_s = builder->listed_compute_s;
     program_append_optimizer(builder);
     kind->items = builder->items;
     kind->count = (int64_t)builder->count;
@@ -304,8 +311,8 @@ place_kind(struct rank_program *kind, const struct placement *placement, int64_t
 static double
 compute_s(const struct program *program, const struct rank_program *kind)
 {
-    double sum_s = 0;
-    for (int64_t i = 0; i < kind->count; i++) {
+    double sum_s = kind->passes_compute_s;
+    for (int64_t i = kind->optimizer; i < kind->count; i++) {
         const struct step_item *item = &kind->items[i];
         if (item->lane == LANE_COMPUTE)
             sum_s += program_work(program, item, kind->slowest_rank)->work_s;
@@ -317,7 +324,7 @@ static void
 find_slowest_kind(struct program *program)
 {
     double longest_s = -1;
-    for (int64_t i = 0; i < program->kind_count && program->kind_count > 1; i++) {
+    for (int64_t i = 0; i < program->kind_count; i++) {
         double own_s = compute_s(program, &program->kinds[i]);
         if (own_s > longest_s)
             program->slowest_kind = i;

@@ -99,6 +99,8 @@ struct rank_program {
     int64_t slowest_rank; /* the lowest of those whose own work takes longest */
     const struct step_item *items;
     int64_t count;
+    int64_t optimizer; /* the first item behind the passes; those before it are no rank's own */
+    double passes_s, passes_compute_s; /* of those before it, one after the other; of kernels */
 };
 
 struct program {

@@ -82,9 +82,10 @@ struct program_builder {
     struct item_list incoming; /* transfers from other stages */
     struct step_item *items;
     size_t count, capacity;
-    struct step_item next; /* phase, layer and microbatch of what is appended */
-    int32_t last_compute;  /* the item last put on the compute lane */
-    int64_t step;          /* of the schedule */
+    struct step_item next;             /* phase, layer and microbatch of what is appended */
+    int32_t last_compute;              /* the item last put on the compute lane */
+    double listed_s, listed_compute_s; /* of all items, one after the other; of kernels */
+    int64_t step;                      /* of the schedule */
 };
 
 int32_t program_append(struct program_builder *builder, enum step_lane lane,

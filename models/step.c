@@ -33,10 +33,12 @@ rank_of(const struct step *step, uint32_t task)
 const struct step_item *
 step_item_of(const struct step *step, uint32_t task)
 {
+    const struct task *one = &task_graph_tasks(step->lowered.graph)[task];
+    uint32_t lane = one->lane;
     size_t count = 0;
-    const uint32_t *lanes = task_graph_task_lanes(step->lowered.graph, task, &count);
-    const struct rank_program *kind = lowered_kind(&step->lowered, lanes[0] / STEP_LANE_COUNT);
-    return &kind->items[task_graph_tasks(step->lowered.graph)[task].tag];
+    if (lane & TASK_IS_JOINT)
+        lane = task_graph_task_lanes(step->lowered.graph, task, &count)[0];
+    return &lowered_kind(&step->lowered, lane / STEP_LANE_COUNT)->items[one->tag];
 }
 
 const struct step_work *
@@ -109,6 +111,15 @@ count_cost(struct step *step, const struct step_work *work)
 }
 
 static void
+count_kernel(void *context, const struct step_work *work)
+{
+    struct step *step = context;
+    for (int64_t part = 0; part < work->part_count; part++)
+        count_cost(step, work->parts[part]);
+    count_cost(step, work);
+}
+
+static void
 count_stretch(void *context, const struct step_stretch *stretch)
 {
     struct step *step = context;
@@ -119,20 +130,8 @@ count_stretch(void *context, const struct step_stretch *stretch)
 static void
 count_all(struct step *step)
 {
-    const struct step_visitor visitor = {count_stretch, step};
-    const struct lowered *lowered = &step->lowered;
-    uint32_t slot = lowered_slot(lowered, lowered->representative);
-    const struct rank_program *kind = lowered_kind(lowered, slot);
-    step_account(step, slot, &visitor);
-    for (int64_t i = 0; i < kind->count; i++) {
-        if (kind->items[i].lane != LANE_COMPUTE)
-            continue;
-        const struct step_work *work =
-            program_work(lowered->program, &kind->items[i], lowered->representative);
-        for (int64_t part = 0; part < work->part_count; part++)
-            count_cost(step, work->parts[part]);
-        count_cost(step, work);
-    }
+    const struct step_visitor visitor = {count_stretch, count_kernel, step};
+    step_account(step, lowered_slot(&step->lowered, step->lowered.representative), &visitor);
 }
 
 const char *
@@ -298,7 +297,8 @@ serial_s(const struct program *program)
     double sum_s = 0;
     for (int64_t i = 0; i < program->kind_count; i++) {
         const struct rank_program *kind = &program->kinds[i];
-        for (int64_t j = 0; j < kind->count; j++) {
+        sum_s += kind->passes_s;
+        for (int64_t j = kind->optimizer; j < kind->count; j++) {
             const struct step_work *work =
                 program_work(program, &kind->items[j], kind->slowest_rank);
             sum_s += work->delay_s + work->work_s;

@@ -116,11 +116,13 @@ show_kernel(const struct account *account, uint32_t task)
 {
     const struct trace_entry *entry = &account->step->trace->entries[task];
     const struct step_work *work = kernel_work(account, task);
-    int64_t alone_ps = units_ps_from_s(work->delay_s) + units_ps_from_s(work->work_s);
+    int64_t alone_ps = account->tasks[task].delay_ps + units_ps_from_s(work->work_s);
     int64_t own_end_ps =
         entry->end_ps - entry->start_ps > alone_ps ? entry->start_ps + alone_ps : entry->end_ps;
     show_parts(account, work, entry->start_ps, own_end_ps);
     show(account, own_end_ps, entry->end_ps, CLASS_OVERLAP);
+    if (account->visitor->kernel)
+        account->visitor->kernel(account->visitor->context, work);
 }
 
 void
@@ -176,7 +178,7 @@ const struct step_stretch *
 step_account_list(const struct step *step, uint32_t slot, struct arena *arena, size_t *count)
 {
     struct stretch_list list = {.arena = arena};
-    const struct step_visitor visitor = {keep, &list};
+    const struct step_visitor visitor = {.visit = keep, .context = &list};
     step_account(step, slot, &visitor);
     *count = 0;
     if (list.count == 0)

@@ -20,6 +20,7 @@ struct step_stretch {
 
 struct step_visitor {
     void (*visit)(void *context, const struct step_stretch *stretch);
+    void (*kernel)(void *context, const struct step_work *work); /* each, in order; or NULL */
     void *context;
 };
 

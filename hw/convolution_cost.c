@@ -6,7 +6,8 @@
  *                       the weight's: a warp to each tap of each channel adds up all tokens
  *   more channels       each group turns its input to channels-last, is a product, (tokens, taps
  *                       * c) by (taps * c, c) with c channels a group, and turns its output back:
- *                       four kernels one after the other, groups beside each other. The weight's
+ *                       four kernels one after the other, groups beside each other; its weights,
+ *                       which lie (output channels, c, taps), are turned as well. The weight's
  *                       gradient is the same again: of all groups at once, or, of wider weights,
  *                       of each group by a few workgroups that walk over all tokens
  *
@@ -93,6 +94,16 @@ turning_s(const struct device *device, const struct convolution *convolution)
     return 2 * elements_of(convolution) / stream->turned_elements_per_s;
 }
 
+/* The weights of all groups, from or to the layout (output channels, taps, c). */
+static double
+weights_turning_s(const struct device *device, const struct convolution *convolution)
+{
+    double rate_per_s = stream_of(device, DIRECTION_FORWARD)->turned_weights_per_s;
+    double width = (double)convolution->channels / (double)convolution->groups;
+    double weights = (double)convolution->channels * width * (double)convolution->taps;
+    return rate_per_s > 0 ? weights / rate_per_s : 0;
+}
+
 /* Of groups one by one, what their kernels take, their turns and their walks over all tokens. */
 static double
 groups_s(const struct device *device, const struct convolution *convolution, double token_s)
@@ -100,6 +111,7 @@ groups_s(const struct device *device, const struct convolution *convolution, dou
     const struct device_stream *stream = stream_of(device, DIRECTION_FORWARD);
     double groups = (double)convolution->groups;
     return groups * stream->group_s + turning_s(device, convolution) +
+           weights_turning_s(device, convolution) +
            ceil(groups / GROUP_STREAMS) * (double)convolution->tokens * token_s;
 }
 

@@ -119,6 +119,8 @@ static const struct json_field stream_fields[] = {
     FIELD_NUMBER_IF_ANY("group_s", device_stream, group_s, 0, SECONDS_MAXIMUM),
     FIELD_NUMBER_IF_ANY("turned_elements_per_s", device_stream, turned_elements_per_s,
                         RATE_MINIMUM, RATE_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("turned_weights_per_s", device_stream, turned_weights_per_s,
+                        RATE_MINIMUM, RATE_MAXIMUM),
     FIELD_NUMBER_IF_ANY("elements_per_s", device_stream, elements_per_s, RATE_MINIMUM,
                         RATE_MAXIMUM),
     FIELD_NUMBER_IF_ANY("wide_elements_per_s", device_stream, wide_elements_per_s, RATE_MINIMUM,

@@ -172,7 +172,8 @@ struct device_stream {
     double sum_row_s; /* a row's part of a sum over all rows, whole device; of a loss one of a
                               single workgroup's steps; of AdamW's chunk what HBM adds */
     double group_s;   /* what a convolution's group of several channels adds ... */
-    double turned_elements_per_s; /* ... which is turned to channels-last and back */
+    double turned_elements_per_s; /* ... which is turned to channels-last and back ... */
+    double turned_weights_per_s;  /* ... and so are its weights */
     double elements_per_s;        /* whole device, of up to two bytes each ... */
     double wide_elements_per_s;   /* ... and of more */
     double isolated_call_s;       /* the host's part when nothing was enqueued ahead */

@@ -87,6 +87,7 @@ struct contention {
     double changed_level; /* below it rates stay as they are */
     uint32_t *group_resources;
     size_t group_resource_count;
+    bool group_is_short;    /* some of these are */
     uint32_t *group_drains; /* like the next, with room for all drains */
     size_t group_drain_capacity;
     double *group_rates_per_s;
@@ -367,6 +368,7 @@ visit_resource(struct contention *contention, uint32_t resource)
         return;
     }
     supply->is_shared = supply_is_short(supply);
+    contention->group_is_short |= supply->is_shared;
     supply->visit = sharing_add_resource(contention->sharing, supply->capacity_per_s);
     contention->group_resources[contention->group_resource_count++] = resource;
 }
@@ -415,6 +417,7 @@ gather_group(struct contention *contention, uint32_t root)
 {
     contention->group_resource_count = 0;
     contention->group_drain_count = 0;
+    contention->group_is_short = false;
     sharing_clear(contention->sharing, contention->changed_level);
     visit_resource(contention, root);
     for (uint32_t at = 0; at < contention->group_resource_count; at++) {
@@ -434,14 +437,19 @@ forget_visits(struct contention *contention)
     }
 }
 
+/* Of what is short no longer, each gets its top rate: half of all groups. */
 static void
 rate_group(struct contention *contention)
 {
-    sharing_solve(contention->sharing);
+    if (contention->group_is_short)
+        sharing_solve(contention->sharing);
     for (uint32_t i = 0; i < contention->group_drain_count; i++) {
-        double rate_per_s = sharing_rate_per_s(contention->sharing, i);
+        struct pace *pace = &contention->paces[contention->group_drains[i]];
+        double rate_per_s = contention->group_is_short
+                                ? sharing_rate_per_s(contention->sharing, i)
+                                : pace->top_rate_per_s;
         contention->group_rates_per_s[i] = rate_per_s;
-        set_rate(&contention->paces[contention->group_drains[i]], rate_per_s);
+        set_rate(pace, rate_per_s);
     }
 }
 

@@ -49,6 +49,9 @@ struct device_gemm {
     /* Where a library of its own serves a data type, or grouped products; count 0: as all. */
     struct device_tiles dtype_tiles[DTYPE_COUNT], grouped_tiles;
     double launch_s; /* of a product */
+    /* A grouped product is a launch an expert, as of a library that has none; what follows of
+     * grouped products is then not looked at. */
+    bool is_grouped_one_by_one;
     /* What a grouped product adds: its groups' sizes lie on the device. */
     double grouped_launch_s;
     double grouped_switch_s; /* of a unit, from one group's matrices to the next's */

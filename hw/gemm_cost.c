@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "hw/gemm_search.h"
+#include "hw/kernel_cost.h"
 
 /* Standard deviations by duration, the classes in which the fit's residuals are counted. */
 static double
@@ -103,9 +104,30 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
     cost->flop = kernel_flop(kernel);
 }
 
-void
-grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
-                  struct kernel_cost *cost)
+/* A product for each expert that has rows, one behind the other. */
+static void
+one_by_one_cost(const struct device *device, const struct kernel *kernel,
+                struct kernel_cost *cost)
+{
+    const struct grouped_gemm *grouped = &kernel->grouped_gemm;
+    for (int64_t i = 0; i < grouped->experts; i++) {
+        const struct kernel product = {
+            .kind = KERNEL_GEMM,
+            .dtype = kernel->dtype,
+            .scales = kernel->scales,
+            .gemm = {grouped->rows[i], grouped->n, grouped->k, 1, GEMM_NN}};
+        struct kernel_cost part;
+        if (grouped->rows[i] == 0)
+            continue;
+        gemm_cost(device, &product, &part);
+        kernel_cost_add(cost, &part, 1);
+    }
+}
+
+/* In one launch. */
+static void
+one_launch_cost(const struct device *device, const struct kernel *kernel,
+                struct kernel_cost *cost)
 {
     const struct grouped_gemm *grouped = &kernel->grouped_gemm;
     const struct device_tiles *tiles = &device->gemm.grouped_tiles;
@@ -124,4 +146,15 @@ grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
     cost->seconds_s += device->gemm.grouped_launch_s;
     cost->relative_sigma = gemm_sigma(&device->gemm, cost->seconds_s);
     cost->flop = kernel_flop(kernel);
+}
+
+void
+grouped_gemm_cost(const struct device *device, const struct kernel *kernel,
+                  struct kernel_cost *cost)
+{
+    *cost = (struct kernel_cost){0};
+    if (device->gemm.is_grouped_one_by_one)
+        one_by_one_cost(device, kernel, cost);
+    if (cost->seconds_s == 0) /* or none has rows */
+        one_launch_cost(device, kernel, cost);
 }

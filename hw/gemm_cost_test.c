@@ -206,6 +206,27 @@ START_TEST(experts_share_one_launch_and_empty_ones_are_free)
 }
 END_TEST
 
+/* Two launches of a round each, 1 us and 2 us, for the same tiles. */
+START_TEST(one_by_one_experts_have_launches_of_their_own)
+{
+    struct device device = plain_device();
+    device.gemm.is_grouped_one_by_one = true;
+    device.gemm.grouped_launch_s = 4e-6;
+    const int64_t rows[] = {100, 0, 250};
+    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
+                            .dtype = DTYPE_BF16,
+                            .grouped_gemm = {.rows = rows, .experts = 3, .n = 100, .k = 100}};
+    struct kernel_cost cost;
+    grouped_gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 6e-6, 1e-12);
+    ck_assert_int_eq(cost.tiles, 4);
+    CHECK_NEAR(cost.flop, 7e6, 1e-12);
+    kernel.grouped_gemm = (struct grouped_gemm){rows + 1, 1, 100, 100};
+    grouped_gemm_cost(&device, &kernel, &cost);
+    ck_assert_int_eq(cost.bound, BOUND_LAUNCH);
+}
+END_TEST
+
 START_TEST(a_grouped_product_without_rows_is_a_launch)
 {
     struct device device = plain_device();
@@ -296,6 +317,7 @@ gemm_cost_suite(void)
     tcase_add_test(tests, operands_that_stay_in_cache_are_read_once);
     tcase_add_test(tests, experts_share_one_launch_and_empty_ones_are_free);
     tcase_add_test(tests, a_grouped_product_without_rows_is_a_launch);
+    tcase_add_test(tests, one_by_one_experts_have_launches_of_their_own);
     tcase_add_test(tests, a_symmetric_result_needs_its_triangle_only);
     tcase_add_test(tests, the_bound_is_what_takes_the_longer_half);
     tcase_add_test(tests, an_exponent_of_one_overlaps_nothing);

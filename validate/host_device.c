@@ -89,10 +89,13 @@ host_device_write_gpu(const struct json *begin, const char *gpu, struct text *ou
                       struct error_list *errors)
 {
     struct writing writing = {.begin = begin, .arena = out->arena};
-    if (!json_member(begin, "name") || !json_member(begin, "description"))
+    const struct json *gemm = json_member(begin, "gemm");
+    if (!json_member(begin, "name") || !json_member(begin, "description") || !gemm)
         return json_fail(begin, errors, "a host's GPU wants a device file to begin with");
     put_string(&writing, "name", "host-gpu");
     put_string(&writing, "description", gpu);
+    if (!json_member(gemm, "grouped_one_by_one")) /* as validate/gpu_gemm.c runs them */
+        json_edit_add(&writing.edit, gemm, "grouped_one_by_one", "true", out->arena);
     json_edit_apply(&writing.edit, begin, out);
     return true;
 }

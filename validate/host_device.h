@@ -16,7 +16,7 @@ extern const size_t host_device_kept_count;
 bool host_device_write(const struct json *begin, const struct host_topology *topology,
                        struct text *out, struct error_list *errors);
 
-/* Any device file, told the GPU's own name. */
+/* Any device file, told the GPU's own name and that grouped products run one by one there. */
 bool host_device_write_gpu(const struct json *begin, const char *gpu, struct text *out,
                            struct error_list *errors);
 

@@ -99,7 +99,7 @@ START_TEST(a_gpu_is_no_core)
 }
 END_TEST
 
-START_TEST(a_gpu_keeps_its_file_but_for_its_name)
+START_TEST(a_gpu_keeps_its_file_but_for_its_name_and_groups)
 {
     struct text text = text_new(arena);
     ck_assert(host_device_write_gpu(begin("configs/devices/h200.json"), "Some \"GPU\"", &text,
@@ -109,6 +109,7 @@ START_TEST(a_gpu_keeps_its_file_but_for_its_name)
     ck_assert_str_eq(device->name, "host-gpu");
     ck_assert_str_eq(device->description, "Some \"GPU\"");
     CHECK_NEAR(device->hbm_bytes, 141e9, 0);
+    ck_assert(device->gemm.is_grouped_one_by_one);
     ck_assert(!host_device_write_gpu(check_json_read(arena, "{}"), "a", &text, &errors));
 }
 END_TEST
@@ -123,7 +124,7 @@ host_device_suite(void)
     tcase_add_test(tests, what_the_system_hides_stays_as_assumed);
     tcase_add_test(tests, coefficients_that_stay_are_the_devices);
     tcase_add_test(tests, a_gpu_is_no_core);
-    tcase_add_test(tests, a_gpu_keeps_its_file_but_for_its_name);
+    tcase_add_test(tests, a_gpu_keeps_its_file_but_for_its_name_and_groups);
     suite_add_tcase(suite, tests);
     return suite;
 }

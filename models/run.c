@@ -129,6 +129,15 @@ apply_setting(struct run_reader *reader, const char *setting)
     return json_set(reader->objects[part], path, equals + 1, origin, reader->errors);
 }
 
+static const struct device *
+read_device(struct run_reader *reader)
+{
+    const struct json *device = reader->objects[PART_DEVICE];
+    if (reader->is_kept[PART_DEVICE])
+        return reader->base->inputs.cluster->device;
+    return device ? device_read(device, reader->arena, reader->errors) : NULL;
+}
+
 static const struct cluster *
 read_cluster(struct run_reader *reader)
 {
@@ -137,9 +146,7 @@ read_cluster(struct run_reader *reader)
         return reader->base->inputs.cluster;
     if (reader->objects[PART_CLUSTER])
         cluster = cluster_read(reader->objects[PART_CLUSTER], reader->arena, reader->errors);
-    const struct device *device = NULL;
-    if (reader->objects[PART_DEVICE])
-        device = device_read(reader->objects[PART_DEVICE], reader->arena, reader->errors);
+    const struct device *device = read_device(reader);
     if (!cluster || !device)
         return NULL;
     cluster->device = device;
@@ -317,7 +324,7 @@ run_read(const struct run_request *request, struct arena *arena, struct error_li
 }
 
 /* Of the base, what no setting touches; the plan is always read again, since checking it marks what
- * was looked at. A device is a part of its cluster. */
+ * was looked at. A device is a part of its cluster, which is made anew with it. */
 static void
 keep_parts(struct run_reader *reader, const struct run_settings *settings)
 {
@@ -327,8 +334,8 @@ keep_parts(struct run_reader *reader, const struct run_settings *settings)
         int part = part_of(settings->texts[i]);
         if (part < PARTS)
             reader->is_kept[part] = false;
-        if (part == PART_DEVICE || part == PART_CLUSTER)
-            reader->is_kept[PART_DEVICE] = reader->is_kept[PART_CLUSTER] = false;
+        if (part == PART_DEVICE)
+            reader->is_kept[PART_CLUSTER] = false;
     }
     for (int part = 0; part < PARTS; part++) {
         const struct json *object = reader->base->objects[part + 1];

@@ -175,6 +175,20 @@ START_TEST(a_device_can_be_set_again)
 }
 END_TEST
 
+/* The other way round the device is the base's, with what had been set of it. */
+START_TEST(a_cluster_set_again_keeps_its_device)
+{
+    const char *const first = "device.hbm_bytes=100e9", *const text = "cluster.nodes=64";
+    const struct run *base = read_with(&first, 1);
+    const struct run *run = run_again(base, &(struct run_settings){&text, 1}, arena, &errors);
+    ck_assert_msg(run != NULL, "%s: %s", errors.items[0].where, errors.items[0].what);
+    ck_assert_int_eq(run->inputs.cluster->nodes, 64);
+    ck_assert_int_ne(base->inputs.cluster->nodes, 64);
+    ck_assert_ptr_eq(run->inputs.cluster->device, base->inputs.cluster->device);
+    ck_assert(run->inputs.cluster->device->hbm_bytes < 1.01e11);
+}
+END_TEST
+
 START_TEST(numbers_of_the_files_have_names)
 {
     double value = 0;
@@ -214,6 +228,7 @@ run_suite(void)
     tcase_add_test(tests, settings_of_no_part_are_refused);
     tcase_add_test(tests, a_run_made_again_has_further_settings);
     tcase_add_test(tests, a_device_can_be_set_again);
+    tcase_add_test(tests, a_cluster_set_again_keeps_its_device);
     tcase_add_test(tests, numbers_of_the_files_have_names);
     tcase_add_test(tests, a_missing_file_is_an_io_fault);
     suite_add_tcase(suite, tests);

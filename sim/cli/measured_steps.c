@@ -96,9 +96,29 @@ read_settings(const struct json *list, struct run_request *request, struct arena
     return true;
 }
 
+/* The run of the line before, which most lines change; NULL where it is none without changes. */
+struct base {
+    const char *file;
+    const struct run *run;
+};
+
+static const struct run *
+read_line_run(struct base *base, const struct run_request *request, struct arena *arena,
+              struct arena *own, struct error_list *errors)
+{
+    if (!base->file || strcmp(base->file, request->file) != 0) {
+        struct run_request unchanged = {.file = request->file};
+        struct error_list unheard = {0};
+        *base = (struct base){request->file, run_read(&unchanged, arena, &unheard)};
+    }
+    struct run_settings settings = {request->settings, request->setting_count};
+    return base->run ? run_again(base->run, &settings, own, errors)
+                     : run_read(request, own, errors);
+}
+
 static bool
-add_line(struct comparison *comparison, const struct json *object, struct arena *arena,
-         struct error_list *errors)
+add_line(struct comparison *comparison, const struct json *object, struct base *base,
+         struct arena *arena, struct error_list *errors)
 {
     struct measured_step measured = {.part = SPLIT_HELD_OUT};
     if (!json_read_object(object, &TYPE, &measured, errors))
@@ -108,7 +128,7 @@ add_line(struct comparison *comparison, const struct json *object, struct arena 
     if (!read_settings(measured.settings, &request, arena, errors))
         return false;
     struct arena *own = arena_new_beside(arena); /* a step of a pipeline takes 100 MB */
-    const struct run *run = run_read(&request, own, errors);
+    const struct run *run = read_line_run(base, &request, arena, own, errors);
     const struct step *step = run ? step_simulate(run, RANKS_FOLDED, own, errors) : NULL;
     bool is_simulated = step != NULL;
     if (is_simulated)
@@ -122,6 +142,7 @@ measured_steps_add(struct comparison *comparison, const char *path, struct arena
                    struct error_list *errors)
 {
     struct text text = text_new(arena);
+    struct base base = {0};
     int faults_before = errors->count, line = 1;
     if (!text_read_file(&text, path, LIST_BYTES_MAX, errors))
         return false;
@@ -134,7 +155,7 @@ measured_steps_add(struct comparison *comparison, const char *path, struct arena
             continue;
         const struct json *object = json_read_text(arena, path, line, bytes, length, errors);
         if (object)
-            add_line(comparison, object, arena, errors);
+            add_line(comparison, object, &base, arena, errors);
     }
     if (errors->count == faults_before && comparison->count == 0)
         return error_add(errors, ERROR_INPUT, path, "no line, wanted measured steps");

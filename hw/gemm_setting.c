@@ -182,10 +182,8 @@ set_memory(struct gemm_setting *setting)
 struct gemm_setting
 gemm_setting_of(const struct device *device, const struct gemm_work *work)
 {
-    struct gemm_setting setting;
-    setting.device = device;
-    setting.work = work;
-    setting.tiles = tiles_of(&device->gemm, work);
+    struct gemm_setting setting = {
+        .device = device, .work = work, .tiles = tiles_of(&device->gemm, work)};
     set_work(&setting);
     set_units(&setting);
     set_walks(&setting);

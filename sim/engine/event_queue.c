@@ -134,8 +134,7 @@ event_queue_set(struct event_queue *queue, uint32_t item, int64_t at_ps)
 int64_t
 event_queue_at_ps(const struct event_queue *queue, uint32_t item)
 {
-    assert(item < queue->item_count && item != queue->popped);
-    assert(queue->dues[item].at_ps != NEVER_PS && "is on the agenda");
+    assert(item < queue->item_count && queue->dues[item].at_ps != NEVER_PS);
     return queue->dues[item].at_ps;
 }
 

@@ -58,9 +58,9 @@ struct engine {
     struct drain *drains; /* by contention's numbers */
     size_t drain_capacity;
     struct arena *arena;
-    struct trace_entry
-        *entries; /* before it starts: end_ps, when the last task that it waited for
-                                    ended; released_by, the first added of those that ended then */
+    /* Before a task starts: end_ps, when the last task that it waited for ended; released_by, the
+     * first added of those that ended then. */
+    struct trace_entry *entries;
     struct trace *trace;
     int64_t now_ps;
     bool has_holds; /* some tasks hold up what begins behind them */

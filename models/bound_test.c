@@ -102,7 +102,7 @@ START_TEST(nor_one_that_waits_for_weights_and_gradients)
                                            "plan.overlaps_gradient_reduction=false",
                                            "plan.overlaps_parameter_gather=false"};
     ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 4, CHECK_TRIES(40)) >
-              0.7);
+              0.65);
 }
 END_TEST
 

@@ -229,9 +229,10 @@ share_prices_find(struct share_prices *prices, const struct pricing *pricing,
     struct priced_share **place = &prices->known[hash_share(share) % SHARE_PLACES];
     while (*place && !is_as_much(share, (*place)->share))
         place = &(*place)->next;
-    if (*place)
-        return *place;
-    struct priced_share *known = arena_alloc(pricing->arena, 1, sizeof *known);
+    struct priced_share *known = *place;
+    if (known)
+        return known;
+    known = arena_alloc(pricing->arena, 1, sizeof *known);
     known->share = share;
     known->stage = STEP_NONE;
     *place = known;

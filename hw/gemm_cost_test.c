@@ -187,6 +187,16 @@ START_TEST(operands_that_stay_in_cache_are_read_once)
 }
 END_TEST
 
+/* Experts' rows x 100 x 100. */
+static struct kernel
+grouped(const int64_t *rows, int64_t experts)
+{
+    return (struct kernel){
+        .kind = KERNEL_GROUPED_GEMM,
+        .dtype = DTYPE_BF16,
+        .grouped_gemm = {.rows = rows, .experts = experts, .n = 100, .k = 100}};
+}
+
 /* 100, 0 and 250 rows: 1 + 0 + 3 tiles, one round. Bytes: (350 + 2 * 100) * 100 * 2 read, and
  * 350 * 100 * 2 written; the empty expert's weights stay where they are. */
 START_TEST(experts_share_one_launch_and_empty_ones_are_free)
@@ -194,9 +204,7 @@ START_TEST(experts_share_one_launch_and_empty_ones_are_free)
     struct device device = plain_device();
     device.gemm.grouped_launch_s = 4e-6;
     const int64_t rows[] = {100, 0, 250};
-    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
-                            .dtype = DTYPE_BF16,
-                            .grouped_gemm = {.rows = rows, .experts = 3, .n = 100, .k = 100}};
+    struct kernel kernel = grouped(rows, 3);
     struct kernel_cost cost;
     grouped_gemm_cost(&device, &kernel, &cost);
     CHECK_NEAR(cost.seconds_s, 7e-6, 1e-12);
@@ -213,15 +221,13 @@ START_TEST(one_by_one_experts_have_launches_of_their_own)
     device.gemm.is_grouped_one_by_one = true;
     device.gemm.grouped_launch_s = 4e-6;
     const int64_t rows[] = {100, 0, 250};
-    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
-                            .dtype = DTYPE_BF16,
-                            .grouped_gemm = {.rows = rows, .experts = 3, .n = 100, .k = 100}};
+    struct kernel kernel = grouped(rows, 3);
     struct kernel_cost cost;
     grouped_gemm_cost(&device, &kernel, &cost);
     CHECK_NEAR(cost.seconds_s, 6e-6, 1e-12);
     ck_assert_int_eq(cost.tiles, 4);
     CHECK_NEAR(cost.flop, 7e6, 1e-12);
-    kernel.grouped_gemm = (struct grouped_gemm){rows + 1, 1, 100, 100};
+    kernel = grouped(rows + 1, 1);
     grouped_gemm_cost(&device, &kernel, &cost);
     ck_assert_int_eq(cost.bound, BOUND_LAUNCH);
 }
@@ -231,9 +237,7 @@ START_TEST(a_grouped_product_without_rows_is_a_launch)
 {
     struct device device = plain_device();
     const int64_t rows[] = {0, 0};
-    struct kernel kernel = {.kind = KERNEL_GROUPED_GEMM,
-                            .dtype = DTYPE_BF16,
-                            .grouped_gemm = {.rows = rows, .experts = 2, .n = 100, .k = 100}};
+    struct kernel kernel = grouped(rows, 2);
     struct kernel_cost cost;
     grouped_gemm_cost(&device, &kernel, &cost);
     CHECK_NEAR(cost.seconds_s, 1e-6, 1e-12);

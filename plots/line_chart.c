@@ -298,6 +298,17 @@ draw_panel(struct drawing *drawing)
         plane_draw_x_ticks(&drawing->panel.plane, canvas);
 }
 
+/* Room for the curves' names, a third of the page at most. */
+static void
+settle_labels(struct drawing *drawing)
+{
+    struct line_panel *panel = &drawing->panel;
+    const struct canvas *canvas = drawing->page.canvas;
+    double most_pt = page_content_width_pt(&drawing->page) / 3;
+    panel->has_short_labels = line_panel_labels_pt(panel, canvas) > most_pt;
+    panel->labels_pt = fmin(line_panel_labels_pt(panel, canvas), most_pt);
+}
+
 void
 line_chart_draw(const struct line_chart *chart, const struct style_page *page,
                 struct canvas *canvas)
@@ -305,8 +316,7 @@ line_chart_draw(const struct line_chart *chart, const struct style_page *page,
     struct drawing drawing = {.chart = chart,
                               .page = {.canvas = canvas, .width_pt = page->width_pt}};
     drawing.panel.chart = chart;
-    drawing.panel.labels_pt =
-        fmin(line_panel_labels_pt(chart, canvas), page_content_width_pt(&drawing.page) / 3);
+    settle_labels(&drawing);
     page_draw_titles(&drawing.page, chart->title, chart->subtitle);
     draw_legend(&drawing);
     settle_plane(&drawing, page->height_pt);

@@ -64,7 +64,10 @@ struct line_chart_note {
 };
 
 struct line_chart_series {
-    const char *label;                     /* at the curve's end; NULL for none */
+    const char *label; /* at the curve's end; NULL for none */
+    const char
+        *short_label; /* instead, where labels would take over a third of the page; NULL: the
+                                same */
     const struct line_chart_vertex *curve; /* by ascending x */
     size_t vertex_count;
     const struct line_chart_point *points;

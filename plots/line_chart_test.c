@@ -435,12 +435,13 @@ START_TEST(a_million_points_make_a_picture_of_common_size)
 }
 END_TEST
 
-/* The dump of a curve to 400 under limits. */
+/* The dump of a curve to 400, whose name is long, under limits. */
 static const char *
 draw_limits(const struct line_chart_limit *limits, size_t count, struct style_page page)
 {
     const struct line_chart_vertex curve[] = {{1, 1, 1, 1}, {1024, 400, 400, 400}};
-    const struct line_chart_series series = {.curve = curve, .vertex_count = 2};
+    const struct line_chart_series series = {
+        .label = "experts_per_token=8", .short_label = "=8", .curve = curve, .vertex_count = 2};
     struct text dump = text_new(arena);
     line_chart_draw(&(struct line_chart){.title = "Limits",
                                          .x = {"n", "", LINE_CHART_LOG_BINARY},
@@ -463,16 +464,19 @@ START_TEST(a_limit_is_always_in_sight)
     const char *dump = draw_limits(&limit, 1, STYLE_PAGE_WEB);
     ck_assert_int_eq(count_of(dump, "'1920 B'"), 1);
     ck_assert_int_eq(count_of(dump, "#1A1A1A 1.20"), 1);
+    ck_assert_int_eq(count_of(dump, "'experts_per_token=8'"), 1);
 }
 END_TEST
 
-/* On the narrowest page two limits a little apart: one is named above, the other below. */
-START_TEST(close_limits_are_both_named)
+/* On the narrowest page two limits a little apart: one is named above, the other below; the curve
+ * has its short name. */
+START_TEST(what_is_close_or_narrow_is_named)
 {
     const struct line_chart_limit limits[] = {{470, "links 470 B"}, {500, "NICs 500 B"}};
     const char *dump = draw_limits(limits, 2, STYLE_PAGE_SINGLE);
     ck_assert_int_eq(count_of(dump, "'links 470 B'"), 1);
     ck_assert_int_eq(count_of(dump, "'NICs 500 B'"), 1);
+    ck_assert_int_eq(count_of(dump, "'=8'"), 1);
 }
 END_TEST
 
@@ -486,7 +490,7 @@ line_chart_suite(void)
                         CHECK_TRIES(80));
     tcase_add_test(tests, a_panel_has_a_scale_and_marks_of_its_own);
     tcase_add_test(tests, curves_of_a_panel_share_it);
-    tcase_add_test(tests, close_limits_are_both_named);
+    tcase_add_test(tests, what_is_close_or_narrow_is_named);
     tcase_add_test(tests, a_curve_that_ends_early_is_named_there);
     tcase_add_test(tests, of_too_many_labels_an_even_choice_stays);
     tcase_add_test(tests, a_note_without_room_is_counted);

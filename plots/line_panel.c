@@ -51,13 +51,22 @@ line_panel_count(const struct line_chart *chart)
     return each > 0 && chart->series_count > each ? (chart->series_count + each - 1) / each : 1;
 }
 
-double
-line_panel_labels_pt(const struct line_chart *chart, const struct canvas *canvas)
+static const char *
+label_of(const struct line_panel *panel, size_t series)
 {
+    const struct line_chart_series *one = &panel->chart->series[series];
+    bool is_short = panel->has_short_labels && one->short_label != NULL;
+    return is_short ? one->short_label : one->label;
+}
+
+double
+line_panel_labels_pt(const struct line_panel *panel, const struct canvas *canvas)
+{
+    const struct line_chart *chart = panel->chart;
     const char **names =
         arena_alloc(canvas_arena(canvas), chart->series_count + 1, sizeof *names);
     for (size_t s = 0; s < chart->series_count; s++)
-        names[s] = chart->series[s].label;
+        names[s] = label_of(panel, s);
     return curve_ends_width_pt(names, chart->series_count, canvas);
 }
 
@@ -336,10 +345,10 @@ draw_ends(const struct line_panel *panel, struct drawn *drawn, struct canvas *ca
         arena_alloc(canvas_arena(canvas), panel->end - panel->first + 1, sizeof *ends);
     size_t count = 0;
     for (size_t s = panel->first; s < panel->end; s++) {
-        const struct line_chart_series *series = &panel->chart->series[s];
         struct curve_end *end = &ends[count];
-        *end = (struct curve_end){.text = series->label, .rgb = colour_of(panel->chart, s)};
-        count += series->label != NULL && find_end(panel, series, &end->at);
+        *end =
+            (struct curve_end){.text = label_of(panel, s), .rgb = colour_of(panel->chart, s)};
+        count += end->text != NULL && find_end(panel, &panel->chart->series[s], &end->at);
     }
     const struct label_field field = make_field(panel, drawn);
     curve_ends_draw(&field, panel->labels_pt - CURVE_ENDS_GAP_PT, ends, count, canvas);

@@ -8,7 +8,8 @@
 struct line_panel {
     const struct line_chart *chart;
     struct plane plane;
-    size_t first, end;   /* its series, the last one excluded */
+    size_t first, end; /* its series, the last one excluded */
+    bool has_short_labels;
     double labels_pt;    /* room right of the plane for labels at the curves' ends */
     double head_from_pt; /* x from where on marks are named above the plane */
 };
@@ -17,8 +18,8 @@ struct line_panel {
 #define LINE_PANEL_LIMIT_NAME_PT        15.0 /* from a limit to the top of its name */
 #define LINE_PANEL_BAND_OPAQUE_FRACTION 0.18
 
-/* The widest label at a curve's end, with its gap. */
-double line_panel_labels_pt(const struct line_chart *chart, const struct canvas *canvas);
+/* The widest label at a curve's end, with its gap, were all series in this panel. */
+double line_panel_labels_pt(const struct line_panel *panel, const struct canvas *canvas);
 
 /* All but the axes' labels; the grid behind it is drawn already. How many labels of notes,
  * marks and limit have no place. */

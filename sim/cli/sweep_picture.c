@@ -49,6 +49,17 @@ label_of(const struct sweep_picture *picture, size_t point, bool is_named, struc
     return label.bytes;
 }
 
+/* "=2, =4" of the same, whose fields the subtitle names. */
+static const char *
+short_label_of(const struct sweep_picture *picture, size_t point, struct arena *arena)
+{
+    struct text label = text_new(arena);
+    for (size_t i = 1; i < picture->space->axis_count; i++)
+        text_format(&label, "%s%s", i > 1 ? ", " : "",
+                    strchr(picture->rows[point].settings.texts[i], '='));
+    return label.bytes;
+}
+
 static struct line_chart_series
 make_series(const struct sweep_curve *points, enum sweep_quantity quantity, struct arena *arena)
 {
@@ -219,6 +230,7 @@ make_front_series(const struct sweep_picture *picture, size_t first, size_t stri
     }
     qsort(curve, count, sizeof *curve, compare_vertices);
     return (struct line_chart_series){.label = label_of(picture, first, false, arena),
+                                      .short_label = short_label_of(picture, first, arena),
                                       .curve = curve,
                                       .vertex_count = count,
                                       .points = points,

@@ -173,8 +173,7 @@ START_TEST(no_text_overlaps_or_is_cut_whatever_is_drawn)
     uint64_t seed = (uint64_t)_i + 1;
     struct line_chart chart = random_chart(&seed);
     line_chart_draw(&chart, check_page(_i), canvas);
-    check_texts(canvas);
-    check_marks(canvas);
+    check_drawing(canvas, arena);
 }
 END_TEST
 
@@ -357,8 +356,7 @@ START_TEST(a_note_without_room_is_counted)
     int said = count_of(dump.bytes, "'said of it'") + count_of(dump.bytes, "…");
     ck_assert_ptr_nonnull(
         strstr(dump.bytes, arena_format(arena, "'%d labels have no room'", MANY - said)));
-    check_texts(canvas);
-    check_marks(canvas);
+    check_drawing(canvas, arena);
 }
 END_TEST
 
@@ -382,8 +380,7 @@ START_TEST(one_point_alone_has_a_scale)
                                          .series = &series,
                                          .series_count = 1},
                     &STYLE_PAGE_SINGLE, canvas);
-    check_texts(canvas);
-    check_marks(canvas);
+    check_drawing(canvas, arena);
     ck_assert(canvas_write(canvas, "x.png", &png, &errors));
 }
 END_TEST
@@ -452,8 +449,7 @@ draw_limits(const struct line_chart_limit *limits, size_t count, struct style_pa
                                          .series_count = 1},
                     &page, canvas);
     canvas_dump(canvas, &dump);
-    check_texts(canvas);
-    check_marks(canvas);
+    check_drawing(canvas, arena);
     return dump.bytes;
 }
 
@@ -468,8 +464,7 @@ START_TEST(a_limit_is_always_in_sight)
 }
 END_TEST
 
-/* On the narrowest page two limits a little apart: one is named above, the other below; the curve
- * has its short name. */
+/* Of two limits on the narrowest page one is named above, the other below. */
 START_TEST(what_is_close_or_narrow_is_named)
 {
     const struct line_chart_limit limits[] = {{470, "links 470 B"}, {500, "NICs 500 B"}};

@@ -125,6 +125,7 @@ static const struct json_field stream_fields[] = {
                         RATE_MAXIMUM),
     FIELD_NUMBER_IF_ANY("wide_elements_per_s", device_stream, wide_elements_per_s, RATE_MINIMUM,
                         RATE_MAXIMUM),
+    FIELD_NUMBER_IF_ANY("clock_fraction", device_stream, clock_fraction, 0, 1),
     FIELD_NUMBER_IF_ANY("isolated_call_s", device_stream, isolated_call_s, 0, SECONDS_MAXIMUM),
     FIELD_FRACTION("relative_sigma", device_stream, relative_sigma),
 };

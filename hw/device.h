@@ -179,6 +179,7 @@ struct device_stream {
     double turned_weights_per_s;  /* ... and so are its weights */
     double elements_per_s;        /* whole device, of up to two bytes each ... */
     double wide_elements_per_s;   /* ... and of more */
+    double clock_fraction;        /* of its time, what goes with the units' clock */
     double isolated_call_s;       /* the host's part when nothing was enqueued ahead */
     double relative_sigma;
 };

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "models/bound_weights.h"
-#include "models/mixed_load.h"
 #include "models/pricing.h"
 #include "models/shard.h"
 
@@ -61,7 +60,7 @@ enum { KEYS_MAX = 2, RECOMPUTED_MAX = 4, LAYOUTS_MAX = 32 };
 struct bound_group {
     struct bound_key key;
     bool has_price;
-    double speedup;
+    struct mixed_load load;
     const struct priced_lists *lists[BLOCK_COUNT];
     struct bound_blocks blocks[RECOMPUTED_MAX];
     int block_count, layout_count;
@@ -164,10 +163,10 @@ price_group(struct bound_group *group, const struct step_inputs *inputs, struct 
 {
     struct shard shard = step_inputs_shard(inputs);
     group->key = key_of(inputs->workload.plan);
-    group->speedup = mixed_load_speedup(inputs, arena);
+    group->load = mixed_load_of(inputs, arena);
     group->weights = bound_weights_of(inputs, arena);
     group->has_price = true;
-    struct pricing pricing = {inputs, arena, errors, group->speedup};
+    struct pricing pricing = {inputs, arena, errors, group->load};
     for (int block = 0; block < BLOCK_COUNT && group->has_price; block++) {
         group->lists[block] = pricing_lists(&pricing, &shard, (enum block)block, 0);
         group->has_price = group->lists[block] != NULL;
@@ -195,7 +194,7 @@ find_blocks(struct bound_group *group, const struct step_inputs *inputs, struct 
 {
     struct error_list unheard = {0}; /* the lists have their prices */
     const struct plan *plan = inputs->workload.plan;
-    struct pricing pricing = {inputs, arena, &unheard, group->speedup};
+    struct pricing pricing = {inputs, arena, &unheard, group->load};
     bool has_kept = plan->recompute_layers > 0;
     for (int i = 0; i < group->block_count; i++)
         if (group->blocks[i].recompute == plan->recompute &&

@@ -49,7 +49,7 @@ count_backward(const struct run *run, enum block block, const char *name)
 {
     struct error_list errors = {0};
     struct shard shard = step_inputs_shard(&run->inputs);
-    const struct pricing pricing = {&run->inputs, arena, &errors, 1};
+    const struct pricing pricing = {&run->inputs, arena, &errors, {1, 1}};
     const struct priced_block *priced = pricing_block(&pricing, &shard, block, 0);
     int count = 0;
     for (int64_t i = 0; i < priced->passes[PASS_BACKWARD].count; i++)

@@ -160,7 +160,8 @@ static bool
 add_step(const struct question *question, const struct shard *shard,
          const struct shard_step *step, int64_t times, struct inference_pass *pass)
 {
-    const struct pricing pricing = {question->inputs, question->arena, question->errors, 1};
+    const struct pricing pricing = {
+        question->inputs, question->arena, question->errors, {1, 1}};
     const struct step_work *work = pricing_step(&pricing, &shard->placement, step);
     if (!work)
         return false;

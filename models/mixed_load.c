@@ -1,5 +1,7 @@
-/* How much faster matrix products run within a step: the parts of its time. */
+/* At what clock a step's kernels run: the parts of its time. */
 #include "models/mixed_load.h"
+
+#include <math.h>
 
 struct passes {
     double products_s, all_s;
@@ -54,9 +56,20 @@ times_of(const struct arch *arch, enum block block)
 }
 
 double
-mixed_load_speedup(const struct step_inputs *inputs, struct arena *arena)
+mixed_load_boost(const struct device *device, enum dtype dtype)
 {
-    double gain = inputs->cluster->device->gemm.mixed_load_gain;
+    const struct device_gemm *gemm = &device->gemm;
+    double sustained_flop_per_s = gemm->sustained_flop_per_s[dtype], q = gemm->power_exponent;
+    if (sustained_flop_per_s <= 0)
+        return 1;
+    return pow(1 + pow(gemm->boost_flop_per_s[dtype] / sustained_flop_per_s, q), 1 / q);
+}
+
+struct mixed_load
+mixed_load_of(const struct step_inputs *inputs, struct arena *arena)
+{
+    const struct device *device = inputs->cluster->device;
+    double gain = device->gemm.mixed_load_gain;
     struct passes whole = {0};
     for (int block = 0; block < BLOCK_COUNT && gain > 0; block++) {
         double times = (double)times_of(inputs->workload.arch, (enum block)block);
@@ -64,5 +77,19 @@ mixed_load_speedup(const struct step_inputs *inputs, struct arena *arena)
         whole.products_s += times * passes.products_s;
         whole.all_s += times * passes.all_s;
     }
-    return whole.all_s > 0 ? 1 + gain * (1 - whole.products_s / whole.all_s) : 1;
+    if (whole.all_s <= 0)
+        return (struct mixed_load){1, 1};
+    double speedup = 1 + gain * (1 - whole.products_s / whole.all_s);
+    double boost = mixed_load_boost(device, inputs->workload.plan->compute_dtype);
+    return (struct mixed_load){speedup, fmax(1, boost / speedup)};
+}
+
+double
+mixed_load_kernel_speedup(const struct device *device, const struct kernel *kernel,
+                          const struct mixed_load *load)
+{
+    if (is_product(kernel))
+        return fmin(load->product_speedup, mixed_load_boost(device, kernel->dtype));
+    double clock_fraction = device->streams[kernel->kind][kernel->direction].clock_fraction;
+    return 1 / (1 + clock_fraction * (load->clock_slowdown - 1));
 }

@@ -51,7 +51,7 @@ overlap_find(const struct cluster *cluster, const struct overlap_pair *pair,
              struct overlap_times *out, struct arena *arena, struct error_list *errors)
 {
     const struct step_inputs inputs = {.cluster = cluster};
-    const struct pricing pricing = {&inputs, arena, errors, 1};
+    const struct pricing pricing = {&inputs, arena, errors, {1, 1}};
     if (!check_counts(pair, errors))
         return false;
     const struct step_work *kernel =

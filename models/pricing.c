@@ -59,11 +59,11 @@ pricing_kernel(const struct pricing *pricing, const char *name, enum step_class 
     const struct device *device = pricing->inputs->cluster->device;
     if (!kernel_cost(device, kernel, &cost, pricing->errors))
         return NULL;
-    bool is_product = kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_GROUPED_GEMM;
     double seconds_s = cost.seconds_s - cost.host_s; /* launches are a lane of their own */
+    double speedup = mixed_load_kernel_speedup(device, kernel, &pricing->load);
     struct step_work work = {.name = name,
                              .spent_on = spent_on,
-                             .work_s = seconds_s / (is_product ? pricing->product_speedup : 1),
+                             .work_s = seconds_s / speedup,
                              .hold_s = kernel_hold_s(pricing->inputs->cluster, &cost),
                              .relative_sigma = cost.relative_sigma,
                              .compute_fraction =

@@ -2,6 +2,7 @@
 #ifndef MODELS_PRICING_H
 #define MODELS_PRICING_H
 
+#include "models/mixed_load.h"
 #include "models/program.h"
 #include "models/schedule.h"
 
@@ -9,7 +10,7 @@ struct pricing {
     const struct step_inputs *inputs;
     struct arena *arena;
     struct error_list *errors;
-    double product_speedup; /* of matrix products, against the list prices of hw */
+    struct mixed_load load; /* against the list prices of hw */
 };
 
 /* Each returns NULL after adding why it has no price. */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "models/mixed_load.h"
 #include "models/program_builder.h"
 
 const char *
@@ -358,8 +357,8 @@ program_of(const struct step_inputs *inputs, enum program_ranks ranks, struct ar
 {
     int faults_before = errors->count;
     const struct plan *plan = inputs->workload.plan;
-    double speedup = mixed_load_speedup(inputs, arena);
-    struct program_builder builder = {.pricing = {inputs, arena, errors, speedup},
+    struct mixed_load load = mixed_load_of(inputs, arena);
+    struct program_builder builder = {.pricing = {inputs, arena, errors, load},
                                       .shard = step_inputs_shard(inputs),
                                       .shape = schedule_shape(plan, inputs->cluster)};
     struct program *program = arena_alloc(arena, 1, sizeof *program);

@@ -105,6 +105,16 @@ START_TEST(nor_one_that_waits_for_weights_and_gradients)
 }
 END_TEST
 
+/* Gradients that are reduced again and again, and more than the last pass hides. */
+START_TEST(nor_one_that_reduces_in_every_microbatch)
+{
+    static const char *const settings[] = {"cluster.nodes=2", "plan.global_batch_sequences=64",
+                                           "plan.reduces_every_microbatch=true"};
+    ck_assert(check_run("configs/runs/zaya1-base-4k-1024.json", settings, 3, CHECK_TRIES(20)) >
+              0.7);
+}
+END_TEST
+
 /* Dense layers, many stages, more than one chunk on each. */
 START_TEST(nor_one_of_a_dense_model_in_stages)
 {
@@ -134,6 +144,7 @@ bound_suite(void)
     tcase_add_test(facts, nor_is_one_whose_exchanges_are_hidden);
     tcase_add_test(facts, nor_one_with_skewed_experts);
     tcase_add_test(facts, nor_one_that_waits_for_weights_and_gradients);
+    tcase_add_test(facts, nor_one_that_reduces_in_every_microbatch);
     tcase_add_test(facts, nor_one_of_a_dense_model_in_stages);
     tcase_add_test(facts, nor_one_with_experts_outside_the_layers);
     suite_add_tcase(suite, facts);

@@ -191,14 +191,15 @@ add_up(struct sync *sync)
     double times = shape.kind == SCHEDULE_DUALPIPE ? microbatches / 2 : microbatches;
     struct bucket_sum sum = sum_buckets(sync);
     bool is_early = plan->overlaps_parameter_gather, is_one = sync->chunks == 1;
-    bool is_late = plan->zero_stage >= 2 || plan->overlaps_gradient_reduction;
+    bool is_each = plan_reduces_each_pass(plan);
+    bool is_late = is_each || plan->overlaps_gradient_reduction;
     double behind_s = !is_late ? sum.reduce_s : is_one ? sum.first_reduce_s : 0;
     if (plan->zero_stage == 3)
         return (struct bound_sync){
             .lane_s =
                 times * (sum.reduce_s + (shape.has_pairs ? 0 : 2 * inner_gathers_s(sync))),
             .behind_s = behind_s};
-    double once_s = plan->zero_stage == 2 ? times * sum.reduce_s : sum.reduce_s;
+    double once_s = is_each ? times * sum.reduce_s : sum.reduce_s;
     bool is_gathered = plan->zero_stage > 0;
     return (struct bound_sync){.lane_s = once_s + (is_gathered ? sum.gather_s : 0),
                                .before_s = is_gathered && is_early ? sum.first_gather_s : 0,

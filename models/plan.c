@@ -57,6 +57,7 @@ static const struct json_field FIELDS[] = {
     PLAN_FLAG(is_sequence_parallel, JSON_OPTIONAL),
     PLAN_FLAG(is_vocabulary_parallel, JSON_OPTIONAL),
     PLAN_FLAG(has_dropout, JSON_OPTIONAL),
+    PLAN_FLAG(reduces_every_microbatch, JSON_OPTIONAL),
     PLAN_CHOICE(context_exchange, JSON_OPTIONAL, CONTEXT_NAMES),
     PLAN_CHOICE(schedule, JSON_OPTIONAL, SCHEDULE_NAMES),
     {"virtual_stages", JSON_FIELD_INTEGER, offsetof(struct plan, virtual_stages), JSON_OPTIONAL,
@@ -267,6 +268,12 @@ const char *
 fp8_recipe_name(enum fp8_recipe recipe)
 {
     return FP8_NAMES[recipe];
+}
+
+bool
+plan_reduces_each_pass(const struct plan *plan)
+{
+    return plan->zero_stage >= 2 || plan->reduces_every_microbatch;
 }
 
 int64_t

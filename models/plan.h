@@ -97,8 +97,10 @@ struct plan {
                                     --fp8-param-gather */
     bool dispatches_in_fp8; /* tokens to their experts, and their gradients; back in the compute
                                dtype (arXiv 2412.19437 section 3.3.3) */
-    enum dtype gradient_dtype; /* accumulated and reduced in this */
-    int64_t bucket_parameters; /* gradients reduced (weights gathered) together */
+    enum dtype gradient_dtype;     /* accumulated and reduced in this */
+    int64_t bucket_parameters;     /* gradients reduced (weights gathered) together */
+    bool reduces_every_microbatch; /* gradients that are not sharded, too: PyTorch's DDP without
+                                      no_sync */
     bool overlaps_gradient_reduction;
     bool overlaps_parameter_gather;
     bool overlaps_tensor_exchange;   /* backward's, with the weight gradient beside it */
@@ -146,6 +148,9 @@ uint64_t plan_recompute_classes(enum recompute_kind recompute);
 bool plan_repeats_layer(const struct plan *plan, int64_t index);
 
 const char *fp8_recipe_name(enum fp8_recipe recipe); /* "tensorwise" */
+
+/* Whether gradients are reduced within every microbatch's backward; else behind the last. */
+bool plan_reduces_each_pass(const struct plan *plan);
 
 int64_t plan_data_degree(const struct plan *plan, const struct cluster *cluster);
 /* Microbatches that a rank runs in one step; plan_check has made sure that it is whole. */

@@ -221,7 +221,7 @@ static size_t
 guess_items(const struct program_builder *builder)
 {
     const struct priced_block *(*blocks)[BLOCK_COUNT] = builder->blocks;
-    bool is_synchronized = builder->shard.workload.plan->zero_stage >= 2; /* in each pass */
+    bool is_synchronized = plan_reduces_each_pass(builder->shard.workload.plan);
     size_t items = 64 + 2 * (size_t)builder->units;
     for (int64_t i = 0; i < builder->schedule->count; i++) {
         const struct schedule_step *step = &builder->schedule->steps[i];

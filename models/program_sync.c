@@ -258,14 +258,13 @@ program_gathered(const struct program_builder *builder, int64_t unit, int bucket
     return buckets->gathered[buckets->of_unit[unit]];
 }
 
-/* Sharded gradients are reduced after every microbatch, others after the last. The bucket that
- * this unit is the last of to be finished goes on its way. */
+/* The bucket that this unit is the last of to be finished goes on its way. */
 void
 program_finish_unit(struct program_builder *builder, int64_t unit, bool is_last)
 {
     const struct plan *plan = builder->shard.workload.plan;
-    bool is_reduced = is_last || plan->zero_stage >= 2;
-    if (!is_reduced || !(plan->overlaps_gradient_reduction || plan->zero_stage >= 2))
+    bool is_reduced = is_last && plan->overlaps_gradient_reduction;
+    if (!is_reduced && !plan_reduces_each_pass(plan))
         return;
     for (int set = 0; set < BUCKETS_COUNT; set++) {
         struct buckets *buckets = &builder->buckets[set];
@@ -442,7 +441,7 @@ program_append_optimizer(struct program_builder *builder)
                                        .layer = STEP_NONE,
                                        .microbatch = STEP_NONE,
                                        .pass = STEP_NONE};
-    if (!plan->overlaps_gradient_reduction && plan->zero_stage < 2)
+    if (!plan->overlaps_gradient_reduction && !plan_reduces_each_pass(plan))
         append_exposed_reductions(builder);
     append_shared_reduction(builder);
     append_embedding_reduction(builder);

@@ -360,15 +360,20 @@ volume_with(const char *const *settings, size_t count)
 }
 
 /* Of P parameters, two microbatches (arXiv 1910.02054 section 7, 2304.11277): ZeRO-1 reduces once
- * and gathers once, ZeRO-2 reduces after each microbatch, ZeRO-3 gathers before each pass too. */
+ * and gathers once, or reduces twice where it is told so; ZeRO-2 reduces after each microbatch,
+ * ZeRO-3 gathers before each pass too. */
 START_TEST(zero_stages_move_what_is_published)
 {
     double parameters = 8.840e9;
     struct volume one = volume_with((const char *[]){"plan.zero_stage=1"}, 1);
+    struct volume each = volume_with(
+        (const char *[]){"plan.zero_stage=1", "plan.reduces_every_microbatch=true"}, 2);
     struct volume two = volume_with((const char *[]){"plan.zero_stage=2"}, 1);
     struct volume three = volume_with((const char *[]){"plan.zero_stage=3"}, 1);
     CHECK_NEAR(one.reduced, 4 * parameters, 0.001);
     CHECK_NEAR(one.gathered, 2 * parameters, 0.001);
+    CHECK_NEAR(each.reduced, 2 * 4 * parameters, 0.001);
+    CHECK_NEAR(each.gathered, 2 * parameters, 0.001);
     CHECK_NEAR(two.reduced, 2 * 4 * parameters, 0.001);
     CHECK_NEAR(two.gathered, 2 * parameters, 0.001);
     CHECK_NEAR(three.reduced, 2 * 4 * parameters, 0.001);

@@ -40,6 +40,7 @@ static const struct {
     {"plan.gradient_dtype=bf16", "fp32"},
     {"plan.recompute=full", "recompute none"},
     {"plan.clips_gradients=true", "clips_gradients false"},
+    {"plan.reduces_every_microbatch=true", "reduces_every_microbatch false"},
 };
 enum { REFUSED_COUNT = sizeof REFUSED / sizeof *REFUSED };
 

@@ -106,6 +106,7 @@ check_plan(const struct run *run, const struct plan *plan, struct error_list *er
              !plan->overlaps_expert_exchange && !plan->overlaps_pipeline_transfer,
          "no overlaps"},
         {!plan->clips_gradients, "clips_gradients false"},
+        {!plan->reduces_every_microbatch, "reduces_every_microbatch false"},
         {plan->routing == NULL || !plan->routing->is_given, "routing that is not given"},
         {plan->optimizer == OPTIMIZER_ADAMW || plan->tensor == 1,
          "optimizer adamw beside tensor ranks"},

@@ -143,11 +143,26 @@ build_rope_of(struct operator_builder *builder, double elements)
     }
 }
 
+/* What a compiler makes no code for, complex numbers, is a kernel between two of its own. */
+static void
+build_complex_rope(struct operator_builder *builder, double elements)
+{
+    double narrow = builder->element_bytes * elements;
+    double wide = dtype_bytes(DTYPE_FP32) * elements;
+    build_pass(builder, &(struct pass){"rope_widen", narrow, wide, wide, narrow, 0});
+    build_pass(builder, &(struct pass){"rope", wide, wide, wide, wide, 0});
+    build_pass(builder, &(struct pass){"rope_narrow", wide, narrow, narrow, wide, 0});
+}
+
 /* Of queries and of keys, in one kernel or each in many. */
 static void
 build_rope(struct operator_builder *builder, double query_elements, double key_elements)
 {
     double turned = builder->element_bytes * (query_elements + key_elements);
+    if (builder->workload->software->turns_complex) {
+        build_complex_rope(builder, query_elements + key_elements);
+        return;
+    }
     if (builder->workload->software->fuses_rope) {
         build_pass(builder, &(struct pass){"rope", turned, turned, turned, turned, 0});
         return;

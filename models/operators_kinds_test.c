@@ -252,6 +252,26 @@ START_TEST(rope_apart_is_five_kernels_each_way)
 }
 END_TEST
 
+/* Of 40 heads of 128 a token: 2 bytes to 4, 4 to 4, 4 to 2, and back again. */
+START_TEST(rope_of_complex_numbers_is_three_passes)
+{
+    struct workload compiled = workload_of("llama-3.1-8b", "torch-compile");
+    struct operator_list list = block_of(&compiled, BLOCK_ATTENTION);
+    const double elements = 4096.0 * (32 + 8) * 128;
+    const struct elementwise *widen = &find(&list, "rope_widen", 0)->kernel.elementwise;
+    const struct elementwise *rope = &find(&list, "rope", 0)->kernel.elementwise;
+    const struct elementwise *narrow = &find(&list, "rope_narrow", 0)->kernel.elementwise;
+    ck_assert_double_eq(widen->read_bytes, 2 * elements);
+    ck_assert_double_eq(widen->write_bytes, 4 * elements);
+    ck_assert_double_eq(rope->read_bytes + rope->write_bytes, 8 * elements);
+    ck_assert_double_eq(narrow->read_bytes, 4 * elements);
+    ck_assert_double_eq(narrow->write_bytes, 2 * elements);
+    const struct elementwise *back =
+        &find(&list, "rope_narrow.backward", 0)->kernel.elementwise;
+    ck_assert_double_eq(back->write_bytes, 4 * elements);
+}
+END_TEST
+
 /* However sizes are split, the operators stay in their places. */
 START_TEST(the_shape_of_a_block_does_not_depend_on_sizes)
 {
@@ -288,6 +308,7 @@ operators_kinds_suite(void)
     tcase_add_test(tests, a_dense_layer_keeps_what_theory_says);
     tcase_add_test(tests, a_mixture_keeps_what_theory_says);
     tcase_add_test(tests, rope_apart_is_five_kernels_each_way);
+    tcase_add_test(tests, rope_of_complex_numbers_is_three_passes);
     tcase_add_test(tests, the_shape_of_a_block_does_not_depend_on_sizes);
     suite_add_tcase(suite, tests);
     return suite;

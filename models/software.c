@@ -18,6 +18,8 @@ static const struct json_field FIELDS[] = {
     SOFTWARE_SWITCH(fuses_swiglu),
     SOFTWARE_SWITCH(fuses_attention_mixing),
     SOFTWARE_SWITCH(fuses_rope),
+    {"turns_complex", JSON_FIELD_BOOL, offsetof(struct software, turns_complex), JSON_OPTIONAL,
+     0, 0, NULL},
     {"splits_projections", JSON_FIELD_BOOL, offsetof(struct software, splits_projections),
      JSON_OPTIONAL, 0, 0, NULL},
     {"keeps_attention_scores", JSON_FIELD_BOOL,

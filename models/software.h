@@ -35,6 +35,8 @@ struct software {
     bool fuses_swiglu;                 /* SiLU, product and (backward) its recomputation */
     bool fuses_attention_mixing;       /* q-k mean, norm, temperature, RoPE in one kernel */
     bool fuses_rope;                   /* else negate, lay side by side, multiply twice, add */
+    bool turns_complex;           /* RoPE fused but for its product, of complex numbers in fp32:
+                                          pairs are made wide before and narrow after */
     bool splits_projections;      /* queries, keys and values are a product each, so are gate
                                           and up; else one product makes what has one input */
     bool keeps_attention_scores;  /* attention is two products and a softmax, not one kernel:

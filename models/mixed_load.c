@@ -88,8 +88,9 @@ double
 mixed_load_kernel_speedup(const struct device *device, const struct kernel *kernel,
                           const struct mixed_load *load)
 {
-    if (is_product(kernel))
-        return fmin(load->product_speedup, mixed_load_boost(device, kernel->dtype));
+    double speedup = load->product_speedup;
     double clock_fraction = device->streams[kernel->kind][kernel->direction].clock_fraction;
-    return 1 / (1 + clock_fraction * (load->clock_slowdown - 1));
+    if (!is_product(kernel))
+        return 1 / (1 + clock_fraction * (load->clock_slowdown - 1));
+    return speedup > 1 ? fmin(speedup, mixed_load_boost(device, kernel->dtype)) : speedup;
 }

@@ -8,6 +8,7 @@
 #include "hw/kernel.h"
 
 enum { DEVICE_TILES_MAX = 32, DEVICE_IMPLEMENTATIONS_MAX = 8, DEVICE_ELEMENT_RATES_MAX = 16 };
+enum { DEVICE_MACHINES_MAX = 16 };
 
 /* Levels between the compute units and HBM, and how streams fill them. */
 struct device_memory {
@@ -44,7 +45,16 @@ struct device_tiles {
     int64_t count;
 };
 
+/* A machine that published products were timed on, whose units ran at another clock than the
+ * device's numbers are for: matrix rates, what power allows, L2; not memory, not launches. */
+struct device_machine {
+    const char *measured_in; /* a part of the `source` of its rows in measured lists */
+    double clock_fraction;
+};
+
 struct device_gemm {
+    struct device_machine machines[DEVICE_MACHINES_MAX];
+    int64_t machine_count;
     struct device_tiles tiles;
     /* Where a library of its own serves a data type, or grouped products; count 0: as all. */
     struct device_tiles dtype_tiles[DTYPE_COUNT], grouped_tiles;
@@ -98,6 +108,8 @@ struct device_gemm {
     int64_t resident_workgroups;
     double peak_product_flop; /* of the least product that reaches peak rate; 0: not known */
     double drift_rounds;      /* until half of the units no longer keep step with the others */
+    /* Of filling and storing, what the others' multiplying hides once none keeps step. */
+    double hidden_fill_fraction[DTYPE_COUNT];
     /* What the loop issues at the boost clock, all units; what power allows while every unit
      * multiplies. 0: the device has no such unit. */
     double boost_flop_per_s[DTYPE_COUNT];

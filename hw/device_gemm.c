@@ -5,6 +5,7 @@ struct gemm_reading {
     struct device_gemm gemm;
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
     const struct json *crowded_fraction, *stray_per_byte, *result_scaled_fp8;
+    const struct json *hidden_fill_fraction, *machine_clock_fraction;
     const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
     const struct json *dtype_split_s, *dtype_add_bytes_per_s, *dtype_load_bytes_per_s;
     const struct json *turned_fraction, *rewritten_fraction, *free_split_maximum;
@@ -27,6 +28,8 @@ static const struct json_field gemm_fields[] = {
     FIELD_OPTIONAL("stream_k_s", gemm_reading, stream_k_s),
     FIELD_OPTIONAL("crowded_fraction", gemm_reading, crowded_fraction),
     FIELD_OPTIONAL("stray_per_byte", gemm_reading, stray_per_byte),
+    FIELD_OPTIONAL("hidden_fill_fraction", gemm_reading, hidden_fill_fraction),
+    FIELD_OPTIONAL("machine_clock_fraction", gemm_reading, machine_clock_fraction),
     FIELD_OPTIONAL("result_scaled_fp8", gemm_reading, result_scaled_fp8),
     FIELD_NUMBER_IF_ANY("result_scaled_sustained_flop_per_s", gemm_reading,
                         gemm.result_scaled_sustained_flop_per_s, RATE_MINIMUM, RATE_MAXIMUM),
@@ -185,6 +188,34 @@ read_result_scaled(const struct gemm_reading *reading, enum dtype *out,
     return true;
 }
 
+/* {"a part of the source of rows": {"value": ..., "source": "..."}, ...}: the keys are free. */
+static bool
+read_machines(const struct json *object, struct device_gemm *gemm, struct error_list *errors)
+{
+    size_t count = json_count(object);
+    if (json_kind(object) != JSON_KIND_OBJECT || count > DEVICE_MACHINES_MAX)
+        return json_fail(object, errors, "wanted an object of at most %d machines",
+                         DEVICE_MACHINES_MAX);
+    struct json_field fields[DEVICE_MACHINES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        gemm->machines[i].measured_in = json_key(object, i);
+        if (*gemm->machines[i].measured_in == '\0')
+            return json_fail(object, errors, "wanted a part of a source as key, not \"\"");
+        fields[i] =
+            (struct json_field){.key = gemm->machines[i].measured_in,
+                                .type = JSON_FIELD_REAL,
+                                .offset = i * sizeof gemm->machines[0] +
+                                          offsetof(struct device_machine, clock_fraction),
+                                .flags = JSON_SOURCED,
+                                .minimum = 0.5,
+                                .maximum = 2};
+    }
+    gemm->machine_count = (int64_t)count;
+    struct json_object_type type = {
+        .noun = "the machines", .fields = fields, .field_count = count};
+    return json_read_object(object, &type, gemm->machines, errors);
+}
+
 static bool
 read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
 {
@@ -199,6 +230,7 @@ read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
         {reading->stream_k_s, gemm->stream_k_s, 0, SECONDS_MAXIMUM},
         {reading->crowded_fraction, gemm->crowded_fraction, 0, 10},
         {reading->stray_per_byte, gemm->stray_per_byte, 0, 1},
+        {reading->hidden_fill_fraction, gemm->hidden_fill_fraction, 0, 1},
         {reading->dtype_exposed_fraction, gemm->dtype_exposed_fraction, 0, 1},
         {reading->dtype_tile_s, gemm->dtype_tile_s, 0, SECONDS_MAXIMUM},
         {reading->dtype_store_bytes_per_s, gemm->dtype_store_bytes_per_s, RATE_MINIMUM,
@@ -233,6 +265,8 @@ device_read_gemm(const struct json *object, struct device_gemm *gemm, struct err
     if (reading.grouped_tiles)
         is_right &= read_tiles(reading.grouped_tiles, &reading.gemm.grouped_tiles, errors);
     is_right &= read_gemm_by_dtype(&reading, errors);
+    if (reading.machine_clock_fraction)
+        is_right &= read_machines(reading.machine_clock_fraction, &reading.gemm, errors);
     if (reading.result_scaled_fp8)
         is_right &= read_result_scaled(&reading, &reading.gemm.result_scaled_fp8, errors);
     *gemm = reading.gemm;

@@ -112,6 +112,12 @@ START_TEST(sections_of_another_kind_are_refused)
                   "1090");
     check_refused("gemm.result_scaled_fp8", "\"int8\"", "$.gemm.result_scaled_fp8", "object");
     check_refused("element_rates_per_s", "[]", "$.element_rates_per_s", "object");
+    check_refused("gemm.machine_clock_fraction", "[]", "machine_clock_fraction", "machines");
+    check_refused("gemm.machine_clock_fraction", "{\"\": {\"value\": 1, \"source\": \"x\"}}",
+                  "machine_clock_fraction", "part of a source");
+    check_refused("gemm.machine_clock_fraction", "{\"x\": {\"value\": 3, \"source\": \"y\"}}",
+                  "machine_clock_fraction", "3");
+    check_refused("gemm.hidden_fill_fraction.fp8", "1.5", "hidden_fill_fraction", "1.5");
     check_refused("memory.hbm_raed_bytes_per_s", "1e12", "hbm_raed", "hbm_read");
 }
 END_TEST

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "hw/gemm_search.h"
 #include "hw/kernel_cost.h"
@@ -70,11 +71,23 @@ gemm_work_cost(const struct device *device, const struct gemm_work *work,
     };
 }
 
-/* The type whose numbers the product takes, and what power allows it. */
-static void
-set_rates(const struct device_gemm *gemm, const struct kernel *kernel, struct gemm_work *work)
+double
+gemm_clock_fraction(const struct device *device, const char *source)
 {
+    const struct device_gemm *gemm = &device->gemm;
+    for (int64_t i = 0; source && i < gemm->machine_count; i++)
+        if (strstr(source, gemm->machines[i].measured_in))
+            return gemm->machines[i].clock_fraction;
+    return 0;
+}
+
+/* The type whose numbers the product takes, and what power and clock allow it. */
+static void
+set_rates(const struct device *device, const struct kernel *kernel, struct gemm_work *work)
+{
+    const struct device_gemm *gemm = &device->gemm;
     work->dtype = kernel->dtype;
+    work->clock_fraction = gemm_clock_fraction(device, kernel->source);
     if (kernel->dtype != DTYPE_FP8 || kernel->scales != SCALES_OF_RESULT)
         return;
     if (gemm->result_scaled_fp8 != DTYPE_FP64)
@@ -92,7 +105,7 @@ gemm_cost(const struct device *device, const struct kernel *kernel, struct kerne
                              .k = (double)gemm->k,
                              .rate_fraction = 1,
                              .hbm_fraction = 1};
-    set_rates(&device->gemm, kernel, &work);
+    set_rates(device, kernel, &work);
     double bytes = dtype_bytes(kernel->dtype);
     bool is_a_transposed = gemm->layout == GEMM_TN;
     bool is_b_transposed = gemm->layout == GEMM_NT;
@@ -141,7 +154,7 @@ one_launch_cost(const struct device *device, const struct kernel *kernel,
                              .switch_s = device->gemm.grouped_switch_s,
                              .rate_fraction = device->gemm.grouped_fraction,
                              .hbm_fraction = device->gemm.grouped_hbm_fraction};
-    set_rates(&device->gemm, kernel, &work);
+    set_rates(device, kernel, &work);
     gemm_work_cost(device, &work, cost);
     cost->seconds_s += device->gemm.grouped_launch_s;
     cost->relative_sigma = gemm_sigma(&device->gemm, cost->seconds_s);

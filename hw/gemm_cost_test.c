@@ -32,6 +32,41 @@ START_TEST(one_round_of_tiles_takes_one_tile)
 }
 END_TEST
 
+/* Four tiles as above, timed on a machine of twice the clock: 1 us of multiplying. At 4e12 flop/s
+ * that power allows 8e6 flop take 4 us, half of that there; loading 40,000 B a tile takes a unit of
+ * 5e9 B/s 8 us, half of that there. HBM stays as it is: 160,000 B at 8e9 B/s. */
+START_TEST(machines_of_another_clock_are_known_by_their_lists)
+{
+    struct device device = plain_device();
+    struct kernel kernel = {.kind = KERNEL_GEMM,
+                            .dtype = DTYPE_BF16,
+                            .source = "tables of x, y_tuned.csv",
+                            .gemm = {200, 200, 100, 1, GEMM_NT}};
+    struct kernel_cost cost;
+    device.gemm.machines[0] = (struct device_machine){"y_tuned", 2};
+    device.gemm.machine_count = 1;
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 1e-6, 1e-12);
+    device.gemm.sustained_flop_per_s[DTYPE_BF16] = 2e12;
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 2e-6, 1e-12);
+    device.memory.l2_bytes_per_s = 4e10 / 2;
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 4e-6, 1e-12);
+    kernel.source = "tables of z";
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 8e-6, 1e-12);
+    kernel.source = NULL;
+    device.memory.hbm_read_bytes_per_s = 8e9;
+    device.memory.hbm_write_bytes_per_s = 8e9;
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 20e-6, 1e-12);
+    kernel.source = "y_tuned";
+    gemm_cost(&device, &kernel, &cost);
+    CHECK_NEAR(cost.seconds_s, 1e-6 + 20e-6, 1e-12);
+}
+END_TEST
+
 /* Four tiles as above, on units four times as quick in int8 as in fp8 with scales in its loop. */
 START_TEST(scales_of_the_result_may_take_another_types_numbers)
 {
@@ -308,6 +343,7 @@ gemm_cost_suite(void)
     Suite *suite = suite_create("gemm_cost");
     TCase *tests = tcase_create("by hand");
     tcase_add_test(tests, one_round_of_tiles_takes_one_tile);
+    tcase_add_test(tests, machines_of_another_clock_are_known_by_their_lists);
     tcase_add_test(tests, scales_of_the_result_may_take_another_types_numbers);
     tcase_add_test(tests, the_tile_after_a_full_round_takes_another);
     tcase_add_test(tests, a_row_past_the_edge_takes_a_whole_tile);

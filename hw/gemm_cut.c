@@ -68,7 +68,7 @@ step_s(const struct gemm_grid *grid, double held)
 /* What the units take to issue all rounds, as many at once as a unit holds, then the rest. In the
  * first all begin together, so that units without a workgroup in the last one wait for it; round by
  * round they drift apart, until whoever is free takes the others' work: of the last round only the
- * share of its units counts. */
+ * share of its units counts, and one workgroup stores while another of its unit multiplies. */
 void
 gemm_cut_in_rounds(const struct gemm_setting *setting, const struct gemm_grid *grid,
                    double splits, struct gemm_cut *cut)
@@ -77,19 +77,22 @@ gemm_cut_in_rounds(const struct gemm_setting *setting, const struct gemm_grid *g
     double steps = whole(setting->work->k / (splits * grid->depth));
     double rounds = cut->workgroups / setting->units, held = grid->held;
     cut->rounds = whole(rounds);
+    double drifted = gemm_grid_drifted(setting, cut->rounds);
     double together = held == 1 ? cut->rounds : whole_down(cut->rounds / held);
     double rest = cut->rounds - together * held;
     double fills = together + (rest > 0 ? 1 : 0);
     double one_s = together * step_s(grid, held) + step_s(grid, rest);
     if (cut->rounds > rounds && cut->rounds > 1) {
-        double last = rest > 0 ? rest : held, before = cut->rounds - 1;
-        double spared = (cut->rounds - rounds) * before / (before + setting->drift_rounds);
+        double last = rest > 0 ? rest : held;
+        double spared = (cut->rounds - rounds) * drifted;
         one_s -= spared * (step_s(grid, last) - step_s(grid, last - 1));
         fills -= last == 1 ? spared : 0;
     }
     cut->steps_s = steps * one_s;
     bool is_split = splits > 1;
-    cut->issue_s = cut->steps_s + fills * (is_split ? grid->part_fill_s : grid->fill_s);
+    double fill_s = is_split ? grid->part_fill_s : grid->fill_s;
+    cut->issue_s =
+        cut->steps_s + fills * fill_s * (1 - setting->hidden_fill_fraction * drifted);
     cut->issue_s += is_split ? setting->split_s : 0;
     cut->issue_s += least(cut->rounds, setting->products) * setting->work->switch_s;
 }

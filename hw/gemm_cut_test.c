@@ -163,6 +163,21 @@ START_TEST(units_that_drift_apart_fill_the_last_round)
 }
 END_TEST
 
+/* The same five tiles with 4 us of filling and storing each: two fills without drift, 12 us in all.
+ * Half of the units have drifted in the second round, which hides half of 0.4 of each fill and 3/8
+ * of the last one's round: (4 - 0.75) + (2 - 3/8) * 4 * (1 - 0.2). */
+START_TEST(units_that_drift_apart_store_while_others_multiply)
+{
+    struct device device = plain_device();
+    const struct gemm_work work = product(100, 500, 100);
+    device.gemm.tile_s = 4e-6;
+    device.gemm.hidden_fill_fraction[DTYPE_BF16] = 0.4;
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 12e-6, 1e-12);
+    device.gemm.drift_rounds = 1;
+    CHECK_NEAR(gemm_search_quickest(&device, &work).units_s, 3.25e-6 + 5.2e-6, 1e-12);
+}
+END_TEST
+
 /* Three groups on a unit's three rounds: 2 us of each tile, 3 us of each change of matrices. */
 START_TEST(changing_groups_takes_its_time)
 {
@@ -257,6 +272,7 @@ gemm_cut_suite(void)
     tcase_add_test(hand, power_and_issue_share_the_time);
     tcase_add_test(hand, stream_k_deals_steps_out_evenly);
     tcase_add_test(hand, units_that_drift_apart_fill_the_last_round);
+    tcase_add_test(hand, units_that_drift_apart_store_while_others_multiply);
     tcase_add_test(hand, changing_groups_takes_its_time);
     tcase_add_test(hand, chiplets_do_not_share_what_they_load);
     tcase_add_test(hand, a_symmetric_product_reads_its_operand_once);

@@ -57,6 +57,13 @@ gemm_grid_work_s(const struct gemm_setting *setting, const struct device_tile *t
     return most(multiply_s, load_s) + setting->exposed_fraction * least(multiply_s, load_s);
 }
 
+/* Of the units, how many no longer keep step with the others in the last of so many rounds. */
+static inline double
+gemm_grid_drifted(const struct gemm_setting *setting, double rounds)
+{
+    return (rounds - 1) / (rounds - 1 + setting->drift_rounds);
+}
+
 /* Stores are clipped at the result's edge, multiplications are not. down: gemm_grid_down's. */
 static inline struct gemm_grid
 gemm_grid_of(const struct gemm_setting *setting, const struct device_tile *tile, double down)

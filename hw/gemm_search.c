@@ -30,9 +30,10 @@ least_issue_s(const struct gemm_setting *setting, const struct gemm_grid *grid, 
 {
     double steps = whole(setting->work->k / (splits * grid->depth));
     double share = grid->tiles * splits / setting->units, count = whole(share);
-    double kept = setting->drift_rounds / (count - 1 + setting->drift_rounds);
-    double rounds = share + (count - share) * kept, waves = most(1, rounds / grid->held);
-    return steps * most(rounds * grid->work_s, waves * grid->alone_s) + waves * fill_s;
+    double drifted = gemm_grid_drifted(setting, count);
+    double rounds = count - (count - share) * drifted, waves = most(1, rounds / grid->held);
+    return steps * most(rounds * grid->work_s, waves * grid->alone_s) +
+           waves * fill_s * (1 - setting->hidden_fill_fraction * drifted);
 }
 
 /* The same of parts for idle units, which one round holds. */

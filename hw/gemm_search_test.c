@@ -58,6 +58,8 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
     double units = (double)a->device->compute_units;
     const struct device_gemm *gemm = &a->device->gemm;
     double rate = gemm->boost_flop_per_s[work->dtype] / units * work->rate_fraction;
+    double clock = work->clock_fraction > 0 ? work->clock_fraction : 1;
+    rate *= clock;
     if (work->turned >= 1)
         rate /= 1 + gemm->turned_fraction[work->dtype];
     if (work->turned == 2)
@@ -72,7 +74,7 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
     double strayed =
         1 + work->k * dtype_bytes(work->dtype) * a->device->gemm.stray_per_byte[work->dtype];
     *load_s = (a_rows + b_rows) * a->depth * dtype_bytes(work->dtype) * units * strayed /
-              (loads > 0 ? loads : a->device->memory.l2_bytes_per_s);
+              clock / (loads > 0 ? loads : a->device->memory.l2_bytes_per_s);
 }
 
 static double
@@ -81,9 +83,9 @@ oracle_own(const double *own, const struct attempt *a, double all)
     return own[a->work->dtype] != 0 ? own[a->work->dtype] : all;
 }
 
-/* Group after group of the rounds that a unit holds at once. */
+/* Group after group of the rounds that a unit holds at once, with the shown part of filling. */
 static double
-oracle_rounds_s(const struct attempt *a, double rounds)
+oracle_rounds_s(const struct attempt *a, double rounds, double shown)
 {
     const struct device_gemm *gemm = &a->device->gemm;
     const struct gemm_work *work = a->work;
@@ -101,7 +103,7 @@ oracle_rounds_s(const struct attempt *a, double rounds)
     for (int64_t left = (int64_t)rounds; left > 0; left -= (int64_t)a->held) {
         double held = fmin((double)left, a->held);
         total_s += steps * fmax(held * work_s, work_s + gemm->step_s[work->dtype]);
-        total_s += oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) + store_s / stores;
+        total_s += shown * (oracle_own(gemm->dtype_tile_s, a, gemm->tile_s) + store_s / stores);
     }
     return total_s;
 }
@@ -114,9 +116,10 @@ oracle_units_s(const struct attempt *a)
     double rounds = a->tiles * a->splits / (double)a->device->compute_units;
     double up = ceil(rounds), drifted = (up - 1) / (up - 1 + gemm->drift_rounds);
     double spared = (up - rounds) * drifted;
-    double total_s = (1 - spared) * oracle_rounds_s(a, up);
+    double shown = 1 - gemm->hidden_fill_fraction[a->work->dtype] * drifted;
+    double total_s = (1 - spared) * oracle_rounds_s(a, up, shown);
     if (up > 1)
-        total_s += spared * oracle_rounds_s(a, up - 1);
+        total_s += spared * oracle_rounds_s(a, up - 1, shown);
     total_s += a->splits > 1 ? oracle_own(gemm->dtype_split_s, a, gemm->split_s) : 0;
     return total_s + a->work->switch_s * fmin(up, a->products);
 }
@@ -129,6 +132,7 @@ oracle_compute_s(const struct attempt *a)
     const struct gemm_work *work = a->work;
     double flop = (work->is_triangle ? 1 : 2) * a->rows * work->n * work->k;
     double power_s = flop / (gemm->sustained_flop_per_s[work->dtype] * work->rate_fraction);
+    power_s /= work->clock_fraction > 0 ? work->clock_fraction : 1;
     double q = gemm->power_exponent, larger_s = fmax(power_s, oracle_units_s(a));
     return larger_s *
            pow(pow(power_s / larger_s, q) + pow(oracle_units_s(a) / larger_s, q), 1 / q);
@@ -285,6 +289,7 @@ static const struct gemm_work works[] = {
     {.groups = 1, .m = 4096, .n = 4096, .k = 4096, .dtype = DTYPE_FP8},
     {.groups = 1, .m = 100, .n = 4096, .k = 4096, .dtype = DTYPE_FP8, .rate_fraction = 0.6},
     {.groups = 1, .m = 100, .n = 512, .k = 6144, .dtype = DTYPE_FP8},
+    {.groups = 1, .m = 5000, .n = 512, .k = 6144, .dtype = DTYPE_FP8, .clock_fraction = 1.1},
     {.groups = 1,
      .m = 4000,
      .n = 1000,

@@ -77,13 +77,20 @@ own_or(double own, double all)
     return own > 0 ? own : all;
 }
 
+static double
+clock_fraction(const struct gemm_work *work)
+{
+    return own_or(work->clock_fraction, 1);
+}
+
 /* Multiplying, on one unit at the boost clock. */
 static double
 boost_s_per_flop(const struct device *device, const struct gemm_work *work)
 {
     const struct device_gemm *gemm = &device->gemm;
-    double s_per_flop = (double)device->compute_units /
-                        (gemm->boost_flop_per_s[work->dtype] * work->rate_fraction);
+    double s_per_flop =
+        (double)device->compute_units /
+        (gemm->boost_flop_per_s[work->dtype] * work->rate_fraction * clock_fraction(work));
     if (work->turned > 0)
         s_per_flop *= 1 + gemm->turned_fraction[work->dtype];
     if (work->turned > 1)
@@ -97,8 +104,9 @@ load_s_per_byte(const struct device *device, const struct gemm_work *work)
 {
     const struct device_gemm *gemm = &device->gemm;
     double walk_bytes = work->k * dtype_bytes(work->dtype);
-    return (double)device->compute_units /
-           own_or(gemm->dtype_load_bytes_per_s[work->dtype], device->memory.l2_bytes_per_s) *
+    double bytes_per_s =
+        own_or(gemm->dtype_load_bytes_per_s[work->dtype], device->memory.l2_bytes_per_s);
+    return (double)device->compute_units / (bytes_per_s * clock_fraction(work)) *
            (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
 }
 
@@ -139,6 +147,7 @@ set_units(struct gemm_setting *setting)
     setting->exposed_fraction =
         own_or(gemm->dtype_exposed_fraction[dtype], gemm->exposed_fraction);
     setting->drift_rounds = gemm->drift_rounds;
+    setting->hidden_fill_fraction = gemm->hidden_fill_fraction[dtype];
     setting->edge_fill_fraction = gemm->edge_fill_fraction;
 }
 
@@ -161,8 +170,8 @@ set_power(struct gemm_setting *setting)
     const struct gemm_work *work = setting->work;
     double sustained_flop_per_s =
         own_or(work->sustained_flop_per_s, gemm->sustained_flop_per_s[work->dtype]);
-    setting->power_s =
-        work_flop(work, setting->rows) / work->rate_fraction / sustained_flop_per_s;
+    setting->power_s = work_flop(work, setting->rows) / work->rate_fraction /
+                       (sustained_flop_per_s * clock_fraction(work));
     setting->power = norm_new(gemm->power_exponent);
     setting->overlap = norm_new(gemm->overlap_exponent);
 }

@@ -22,7 +22,8 @@ struct gemm_setting {
     double boost_s_per_flop; /* of one unit, operands turned */
     /* Of one unit; add: storing a part of k. */
     double a_s_per_byte, b_s_per_byte, store_s_per_byte, add_s_per_byte;
-    double step_s, tile_s, exposed_fraction, edge_fill_fraction, drift_rounds;
+    double step_s, tile_s, exposed_fraction, edge_fill_fraction, drift_rounds,
+        hidden_fill_fraction;
 
     /* How k may be cut: maxima 1 and 0, stream_k_s 0 where it may not (struct device_gemm). */
     double split_s, split_maximum, free_split_maximum, stream_k_s;

@@ -127,6 +127,7 @@ struct kernel {
     enum dtype dtype;
     enum direction direction; /* of the kinds that have one */
     enum fp8_scales scales;   /* of gemm and grouped_gemm in fp8 */
+    const char *source;       /* of a gemm: where its measured time was published, or NULL */
     union {
         struct gemm gemm;
         struct grouped_gemm grouped_gemm;

@@ -66,6 +66,10 @@ static const struct json_field gemm_fields[] = {
     FIELD_CHOICE("layout", gemm.layout, layout_words),
     FIELD_DTYPE,
     FIELD_SCALES,
+    {.key = "source",
+     .type = JSON_FIELD_STRING,
+     .offset = offsetof(struct kernel, source),
+     .flags = JSON_OPTIONAL | JSON_NULLABLE},
 };
 
 /* "rows" is read apart: where its value goes is the caller's place. */

@@ -161,6 +161,16 @@ add_operations(const struct spreading *spreading, const struct coefficient_line 
 }
 
 static void
+add_machines(const struct spreading *spreading, const struct coefficient_line *line)
+{
+    struct device_gemm *gemm = &spreading->device->gemm;
+    for (int64_t i = 0; i < gemm->machine_count; i++)
+        if (strchr(gemm->machines[i].measured_in, '.') == NULL)
+            add(spreading, line, gemm->machines[i].measured_in,
+                double_at(&gemm->machines[i], line->offset), group_of_kind(line->kind));
+}
+
+static void
 add_line(const struct spreading *spreading, const struct coefficient_line *line)
 {
     switch (line->span) {
@@ -182,6 +192,9 @@ add_line(const struct spreading *spreading, const struct coefficient_line *line)
         break;
     case SPAN_OPERATION:
         add_operations(spreading, line);
+        break;
+    case SPAN_MACHINE:
+        add_machines(spreading, line);
         break;
     }
 }

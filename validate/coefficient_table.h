@@ -16,6 +16,7 @@ enum coefficient_span {
     SPAN_PASS,      /* of struct device_attention_pass: "0.forward" */
     SPAN_STREAM,    /* of struct device_stream: "rms_norm" */
     SPAN_OPERATION, /* of struct device_element_rate: "gelu" */
+    SPAN_MACHINE,   /* of struct device_machine: by what its lists are called */
 };
 
 enum coefficient_scale { LINEAR, LOGARITHMIC };

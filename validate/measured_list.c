@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "hw/gemm_cost.h"
 #include "sim/base/json.h"
 #include "validate/collective_log.h"
 
@@ -142,6 +143,20 @@ measured_list_read_all(struct measured_list *list, const char *const *paths, siz
         if (!measured_list_read(list, paths[i], arena, errors))
             return false;
     return true;
+}
+
+void
+measured_list_forget_clocks(struct measured_list *list, const struct device *device)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct measured *row = &list->items[i];
+        if (row->is_collective || gemm_clock_fraction(device, row->kernel.source) == 0)
+            continue;
+        row->kernel.source = NULL;
+        list->items[kept++] = *row;
+    }
+    list->count = kept;
 }
 
 double

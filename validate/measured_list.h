@@ -49,6 +49,10 @@ bool measured_list_read_all(struct measured_list *list, const char *const *paths
 bool measured_list_parse(struct measured_list *list, const char *name, const struct text *text,
                          struct arena *arena, struct error_list *errors);
 
+/* Keeps the products alone that were timed on machines whose clock the device file knows (struct
+ * device_machine), as if it did not: users seldom do. */
+void measured_list_forget_clocks(struct measured_list *list, const struct device *device);
+
 /* What the row's clock should have shown: the host's part of a lone call only where it was
  * in. */
 double measured_predicted_s(const struct measured *measured, const struct kernel_cost *cost);

@@ -137,6 +137,30 @@ START_TEST(an_empty_list_is_a_fault)
 }
 END_TEST
 
+/* Of three products two tell a machine whose clock the file knows. */
+START_TEST(rows_of_known_clocks_may_be_kept_without_them)
+{
+    const char *const product = "{\"kernel\": \"gemm\", \"m\": %d, \"n\": 1, \"k\": 1, "
+                                "\"layout\": \"nt\", \"dtype\": \"bf16\", "
+                                "\"source\": \"%s\", \"measured_s\": 1}\n";
+    struct device device = {
+        .gemm = {.machines = {{"x_tuned", 1.1}, {"y_tuned", 0.9}}, .machine_count = 2}};
+    struct text lines = text_new(arena);
+    text_format(&lines, product, 1, "a y_tuned.csv");
+    text_format(&lines, product, 2, "z_tuned.csv");
+    text_format(&lines, product, 3, "x_tuned");
+    text_format(&lines, SOFTMAX ", \"source\": \"x_tuned\", \"measured_s\": 1}\n");
+    ck_assert(measured_list_parse(&list, "list", &lines, arena, &errors));
+    ck_assert_str_eq(list.items[1].kernel.source, "z_tuned.csv");
+    measured_list_forget_clocks(&list, &device);
+    ck_assert_uint_eq(list.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(list.items[i].kernel.gemm.m, i == 0 ? 1 : 3);
+        ck_assert_ptr_null(list.items[i].kernel.source);
+    }
+}
+END_TEST
+
 Suite *
 measured_list_suite(void)
 {
@@ -149,6 +173,7 @@ measured_list_suite(void)
     tcase_add_test(reading, a_row_may_say_its_part);
     tcase_add_loop_test(reading, a_wrong_line_is_named, 0, WRONG_COUNT);
     tcase_add_test(reading, an_empty_list_is_a_fault);
+    tcase_add_test(reading, rows_of_known_clocks_may_be_kept_without_them);
     suite_add_tcase(suite, reading);
     return suite;
 }

@@ -31,6 +31,10 @@ static const struct json_field table_fields[] = {
      .type = JSON_FIELD_BOOL,
      .offset = offsetof(struct table_reading, table.holds_steps),
      .flags = JSON_OPTIONAL},
+    {.key = "forgets_clocks",
+     .type = JSON_FIELD_BOOL,
+     .offset = offsetof(struct table_reading, table.forgets_clocks),
+     .flags = JSON_OPTIONAL},
     {.key = "small_s",
      .type = JSON_FIELD_REAL,
      .offset = offsetof(struct table_reading, table.small_s),
@@ -118,6 +122,8 @@ read_table(const struct json *object, struct suite_table *table, struct arena *a
     if (*table->device == '\0' && *table->cluster == '\0' && !table->holds_steps &&
         !reading.again)
         return json_fail(object, errors, "neither device nor cluster, wanted what to price by");
+    if (table->forgets_clocks && *table->device == '\0')
+        return json_fail(object, errors, "forgets_clocks without a device that knows them");
     if (table->small_s > table->large_s)
         return json_fail(object, errors, "small_s %g is over large_s %g", table->small_s,
                          table->large_s);

@@ -19,6 +19,7 @@ struct suite_table {
         *device; /* path; "" when kernels are not in the lists, or of the cluster's device */
     const char *cluster; /* path; "" when collectives are not in the lists */
     bool holds_steps;    /* the lists are of whole steps, whose runs say what prices them */
+    bool forgets_clocks; /* rows of machines whose clock is known, priced as if it were not */
     const char *const *lists;
     size_t list_count;
     const char *const
@@ -40,8 +41,8 @@ struct suite {
 struct suite_table suite_table_new(void);
 
 /* Reads {"tables": [{"title", "measured": [...], "device" or "cluster", "small_s", "large_s",
- * "seed", "mape_fraction_max": {...}}]}; "holds_steps", or "measured_again": [...], in place of
- * device and cluster.
+ * "seed", "forgets_clocks", "mape_fraction_max": {...}}]}; "holds_steps", or "measured_again":
+ * [...], in place of device and cluster.
  * False after adding every fault. */
 bool suite_read(struct suite *suite, const struct json *object, struct arena *arena,
                 struct error_list *errors);

@@ -64,7 +64,11 @@ START_TEST(what_is_not_said_has_its_default)
     CHECK_NEAR(table->small_s, 10e-6, 0);
     CHECK_NEAR(table->large_s, 100e-6, 0);
     ck_assert_int_eq(table->seed, 1);
+    ck_assert(!table->forgets_clocks);
     ck_assert_uint_eq(table->tolerances.count, 1);
+    ck_assert(read_text("{\"tables\": [{\"title\": \"t\", \"device\": \"d.json\","
+                        "\"measured\": [\"m\"], \"forgets_clocks\": true}]}"));
+    ck_assert(suite_read_into.tables[0].forgets_clocks);
 }
 END_TEST
 
@@ -97,6 +101,8 @@ START_TEST(broken_suites_are_refused)
         " \"mape_fraction_max\": 0.1}]}",
         "{\"tables\": [{\"title\": \"t\", \"device\": \"d\", \"measured\": [\"m\"],"
         " \"sead\": 1}]}",
+        "{\"tables\": [{\"title\": \"t\", \"measured_again\": [\"n\"], \"measured\": [\"m\"],"
+        " \"forgets_clocks\": true}]}",
     };
     const int count = sizeof texts / sizeof texts[0];
     for (int i = 0; i < count; i++) {

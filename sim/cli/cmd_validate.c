@@ -66,6 +66,8 @@ compare_prices(struct validate_outcome *outcome, struct arena *arena, struct err
         !measured_list_read_all(&list, asked->lists, asked->list_count, arena, errors) ||
         !measured_list_read_all(&again, asked->again, asked->again_count, arena, errors))
         return false;
+    if (asked->forgets_clocks)
+        measured_list_forget_clocks(&list, basis->device);
     if (asked->again_count > 0)
         return comparison_add_again(&outcome->comparison, &list, &again, basis, arena, errors);
     return comparison_add(&outcome->comparison, &list, basis, arena, errors) &&

@@ -8,15 +8,8 @@
 #include <stdint.h>
 
 #include "plots/style.h"
+#include "sim/base/check_random.h"
 #include "sim/base/text.h"
-
-/* From 0 to bound - 1 (Knuth's MMIX generator). */
-static inline uint32_t
-check_random_below(uint64_t *seed, uint32_t bound)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33) % bound;
-}
 
 /* No words to thirty of one to fifteen letters, some not of ASCII. */
 static inline const char *

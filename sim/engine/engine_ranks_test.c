@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_random.h"
 
 enum { RANKS = 8, STEPS = 60, STEPS_A_COLLECTIVE = 5, RESOURCES_A_RANK = 2 };
 enum { LINK_FLOWS = 12, TASKS_A_FLOW = 25 };
@@ -40,13 +41,6 @@ struct order {
 struct demands {
     int32_t large, small, collective;
 };
-
-static uint32_t
-random_below(uint64_t *state, uint32_t bound)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % bound;
-}
 
 static struct demands
 add_demands(struct task_graph *graph, uint32_t rank_count)
@@ -114,7 +108,7 @@ run(const struct order *order)
     add_places(graph, order);
     uint64_t state = 31;
     for (int step = 0; step < STEPS; step++) {
-        uint32_t units = 1 + random_below(&state, 2000);
+        uint32_t units = 1 + check_random_below(&state, 2000);
         add_kernels(graph, order, demands, units);
         if (step % STEPS_A_COLLECTIVE == 0) {
             add_collective(graph, order, demands, units);
@@ -210,7 +204,7 @@ START_TEST(a_link_that_is_never_idle_loses_no_work)
         int32_t demand = task_graph_add_demand(
             graph, &(struct task_demand){LINK_PER_S, 1 + flow % 4, &usage, 1});
         for (int i = 0; i < TASKS_A_FLOW; i++) {
-            struct task task = {.work = random_below(&state, 1000), .demand = demand};
+            struct task task = {.work = check_random_below(&state, 1000), .demand = demand};
             work += task.work;
             (void)task_graph_add_task(graph, &task, flow);
         }

@@ -13,6 +13,7 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_often.h"
+#include "sim/base/check_random.h"
 
 enum {
     CASES = 400,
@@ -59,33 +60,26 @@ struct scenario {
     struct scenario_task tasks[TASKS_MAX];
 };
 
-static uint32_t
-random_below(uint64_t *state, uint32_t bound)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % bound;
-}
-
 static void
 random_demand(struct scenario *s, size_t index, uint64_t *state)
 {
     struct task_demand *demand = &s->demands[index];
-    demand->top_rate_per_s = 1e9 * (1 + random_below(state, 10));
-    demand->weight = 1 + random_below(state, 3);
-    demand->usage_count = random_below(state, USAGES_MAX + 1);
+    demand->top_rate_per_s = 1e9 * (1 + check_random_below(state, 10));
+    demand->weight = 1 + check_random_below(state, 3);
+    demand->usage_count = check_random_below(state, USAGES_MAX + 1);
     for (size_t i = 0; i < demand->usage_count; i++) {
         /* Bases go up to 1, so that base + resource stays in range. */
-        uint32_t resource = random_below(state, (uint32_t)s->resource_count - 1);
+        uint32_t resource = check_random_below(state, (uint32_t)s->resource_count - 1);
         s->usages[index][i] =
-            (struct task_usage){resource, 0.25 * (1 + random_below(state, 8))};
+            (struct task_usage){resource, 0.25 * (1 + check_random_below(state, 8))};
     }
 }
 
 static void
 random_lanes(const struct scenario *s, struct scenario_task *task, uint64_t *state)
 {
-    size_t wanted = random_below(state, 4) > 0 ? 1 : LANES_A_TASK_MAX;
-    uint32_t first = random_below(state, (uint32_t)s->lane_count);
+    size_t wanted = check_random_below(state, 4) > 0 ? 1 : LANES_A_TASK_MAX;
+    uint32_t first = check_random_below(state, (uint32_t)s->lane_count);
     for (size_t i = 0; i < wanted && i < s->lane_count; i++) {
         task->lanes[task->lane_count++] = (first + (uint32_t)i) % (uint32_t)s->lane_count;
     }
@@ -95,13 +89,13 @@ static void
 random_task(const struct scenario *s, size_t index, struct scenario_task *task, uint64_t *state)
 {
     random_lanes(s, task, state);
-    task->task.demand = (int32_t)random_below(state, (uint32_t)s->demand_count + 1) - 1;
-    task->task.delay_ps = random_below(state, 2) ? random_below(state, 2000000) : 0;
-    task->task.work = random_below(state, 8) * 777.7;
-    task->task.resource_base = random_below(state, 2);
-    size_t wanted = index > 0 ? random_below(state, DEPENDENCIES_A_TASK_MAX + 1) : 0;
+    task->task.demand = (int32_t)check_random_below(state, (uint32_t)s->demand_count + 1) - 1;
+    task->task.delay_ps = check_random_below(state, 2) ? check_random_below(state, 2000000) : 0;
+    task->task.work = check_random_below(state, 8) * 777.7;
+    task->task.resource_base = check_random_below(state, 2);
+    size_t wanted = index > 0 ? check_random_below(state, DEPENDENCIES_A_TASK_MAX + 1) : 0;
     for (size_t i = 0; i < wanted; i++) {
-        task->before[task->before_count++] = random_below(state, (uint32_t)index);
+        task->before[task->before_count++] = check_random_below(state, (uint32_t)index);
     }
 }
 
@@ -109,12 +103,12 @@ static struct scenario *
 random_scenario(uint64_t *state)
 {
     struct scenario *s = arena_alloc(arena, 1, sizeof *s);
-    s->lane_count = 1 + random_below(state, LANES_MAX);
-    s->resource_count = 2 + random_below(state, RESOURCES_MAX - 1);
-    s->demand_count = 1 + random_below(state, DEMANDS_MAX);
-    s->task_count = 1 + random_below(state, TASKS_MAX);
+    s->lane_count = 1 + check_random_below(state, LANES_MAX);
+    s->resource_count = 2 + check_random_below(state, RESOURCES_MAX - 1);
+    s->demand_count = 1 + check_random_below(state, DEMANDS_MAX);
+    s->task_count = 1 + check_random_below(state, TASKS_MAX);
     for (size_t i = 0; i < s->resource_count; i++) {
-        s->capacity_per_s[i] = 1e9 * (1 + random_below(state, 12));
+        s->capacity_per_s[i] = 1e9 * (1 + check_random_below(state, 12));
     }
     for (size_t i = 0; i < s->demand_count; i++) {
         random_demand(s, i, state);

@@ -7,6 +7,7 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_often.h"
+#include "sim/base/check_random.h"
 #include "sim/engine/engine.h"
 
 enum { CASES = 400, FLOWS_MAX = 40, LINKS_MAX = 6, PASSAGES_MAX = 4 };
@@ -64,13 +65,6 @@ struct scenario {
     uint32_t link_count, flow_count;
 };
 
-static uint32_t
-random_below(uint64_t *state, uint32_t bound)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % bound;
-}
-
 /* Few sizes, starts and capacities, so that many things tie; amounts that are not 1 in some. */
 static void
 make_flow(struct scenario *scenario, bool is_folded, uint64_t *state)
@@ -78,31 +72,31 @@ make_flow(struct scenario *scenario, bool is_folded, uint64_t *state)
     uint32_t index = scenario->flow_count++;
     struct scenario_flow *flow = &scenario->flows[index];
     *flow = (struct scenario_flow){
-        .start_ps = 1000000000 * (int64_t)random_below(state, 4),
-        .delay_ps = 1000000 * (int64_t)random_below(state, 3),
-        .work = 1e7 * random_below(state, 4),
-        .passage_count = 1 + random_below(state, PASSAGES_MAX),
-        .before_count = index > 0 ? random_below(state, 3) : 0,
+        .start_ps = 1000000000 * (int64_t)check_random_below(state, 4),
+        .delay_ps = 1000000 * (int64_t)check_random_below(state, 3),
+        .work = 1e7 * check_random_below(state, 4),
+        .passage_count = 1 + check_random_below(state, PASSAGES_MAX),
+        .before_count = index > 0 ? check_random_below(state, 3) : 0,
     };
     if (flow->passage_count > scenario->link_count)
         flow->passage_count = scenario->link_count;
-    uint32_t first = random_below(state, scenario->link_count);
+    uint32_t first = check_random_below(state, scenario->link_count);
     for (uint32_t i = 0; i < flow->passage_count; i++) {
         flow->links[i] = (first + i) % scenario->link_count;
-        flow->amounts[i] = is_folded ? 1 + random_below(state, 3) : 1;
+        flow->amounts[i] = is_folded ? 1 + check_random_below(state, 3) : 1;
     }
     for (uint32_t i = 0; i < flow->before_count; i++)
-        flow->befores[i] = random_below(state, index > 0 ? index : 1);
+        flow->befores[i] = check_random_below(state, index > 0 ? index : 1);
 }
 
 static void
 make_scenario(struct scenario *scenario, uint64_t *state)
 {
-    bool is_folded = random_below(state, 2) == 0;
-    *scenario = (struct scenario){.link_count = 1 + random_below(state, LINKS_MAX)};
+    bool is_folded = check_random_below(state, 2) == 0;
+    *scenario = (struct scenario){.link_count = 1 + check_random_below(state, LINKS_MAX)};
     for (uint32_t i = 0; i < scenario->link_count; i++)
-        scenario->capacities_per_s[i] = 1e10 * (1 + random_below(state, 3));
-    for (uint32_t left = 1 + random_below(state, FLOWS_MAX); left > 0; left--)
+        scenario->capacities_per_s[i] = 1e10 * (1 + check_random_below(state, 3));
+    for (uint32_t left = 1 + check_random_below(state, FLOWS_MAX); left > 0; left--)
         make_flow(scenario, is_folded, state);
 }
 

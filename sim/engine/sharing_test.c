@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_random.h"
 
 enum { CASES = 300, TAKERS_MAX = 40, RESOURCES_MAX = 12, USAGES_MAX = 4 };
 
@@ -163,28 +164,21 @@ struct question {
     double amount[TAKERS_MAX][RESOURCES_MAX]; /* 0: not used */
 };
 
-static uint32_t
-random_below(uint64_t *state, uint32_t bound)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % bound;
-}
-
 /* Small numbers, so that many levels coincide. */
 static struct question
 random_question(uint64_t *state)
 {
-    struct question q = {.taker_count = 1 + random_below(state, TAKERS_MAX),
-                         .resource_count = 1 + random_below(state, RESOURCES_MAX)};
+    struct question q = {.taker_count = 1 + check_random_below(state, TAKERS_MAX),
+                         .resource_count = 1 + check_random_below(state, RESOURCES_MAX)};
     for (size_t r = 0; r < q.resource_count; r++) {
-        q.capacity[r] = 1 + random_below(state, 20);
+        q.capacity[r] = 1 + check_random_below(state, 20);
     }
     for (size_t t = 0; t < q.taker_count; t++) {
-        q.top_rate[t] = 0.25 * (1 + random_below(state, 40));
-        q.weight[t] = 1 + random_below(state, 3);
+        q.top_rate[t] = 0.25 * (1 + check_random_below(state, 40));
+        q.weight[t] = 1 + check_random_below(state, 3);
         for (int u = 0; u < USAGES_MAX; u++) {
-            q.amount[t][random_below(state, (uint32_t)q.resource_count)] =
-                0.5 * (1 + random_below(state, 4));
+            q.amount[t][check_random_below(state, (uint32_t)q.resource_count)] =
+                0.5 * (1 + check_random_below(state, 4));
         }
     }
     return q;

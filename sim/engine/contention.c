@@ -224,13 +224,19 @@ resource_of(const struct contention *contention, const struct drain *drain, uint
     return resource;
 }
 
-/* Nobody has anything of it, and such a drain does not make it short by itself. */
+/* Such a drain does not make it short by itself. */
 static bool
-is_free_for(const struct supply *supply, double asked_per_s)
+has_room_for(const struct supply *supply, double asked_per_s)
+{
+    return asked_per_s <= supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+}
+
+/* Nobody has anything of it. */
+static bool
+is_free(const struct supply *supply)
 {
     return supply->lone == NO_DRAIN && supply->member_count == 0 && !supply->is_changed &&
-           !supply->is_shared &&
-           asked_per_s <= supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+           !supply->is_shared;
 }
 
 static void
@@ -248,7 +254,8 @@ take_alone(struct contention *contention, uint32_t index)
     const struct task_demand *demand = drain->demand;
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         struct supply *supply = &contention->supplies[resource_of(contention, drain, i)];
-        if (!is_free_for(supply, demand->usages[i].amount * demand->top_rate_per_s)) {
+        double asked_per_s = demand->usages[i].amount * demand->top_rate_per_s;
+        if (!is_free(supply) || !has_room_for(supply, asked_per_s)) {
             leave_alone(contention, drain, i);
             return false;
         }
@@ -306,6 +313,26 @@ contention_join(struct contention *contention, const struct task_demand *demand,
         link_drain(contention, index);
     }
     return index;
+}
+
+bool
+contention_replace(struct contention *contention, uint32_t drain,
+                   const struct task_demand *demand, uint32_t resource_base)
+{
+    struct drain *leaver = &contention->drains[drain];
+    const struct task_demand *before = leaver->demand;
+    if (leaver->first_link != NO_LINK || contention->changed_count > 0 ||
+        leaver->resource_base != resource_base || before->usage_count != demand->usage_count)
+        return false;
+    for (size_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = demand->usages[i].resource;
+        double asked_per_s = demand->usages[i].amount * demand->top_rate_per_s;
+        if (resource != before->usages[i].resource ||
+            !has_room_for(&contention->supplies[resource_base + resource], asked_per_s))
+            return false;
+    }
+    leaver->demand = demand;
+    return true;
 }
 
 static void

@@ -20,6 +20,11 @@ uint32_t contention_join(struct contention *contention, const struct task_demand
                          uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);
 
+/* A drain leaves and another one joins under its number: done, and true, if nothing comes of it for
+ * anyone. That is, if the one has the resources that the other names to itself. */
+bool contention_replace(struct contention *contention, uint32_t drain,
+                        const struct task_demand *demand, uint32_t resource_base);
+
 /* Drains that hang together, with the rates that they have from now on. */
 struct contention_group {
     const uint32_t *drains;

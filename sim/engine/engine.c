@@ -11,7 +11,10 @@
  * A drain is put on the agenda at its top rate at once; only when an instant is over are those
  * groups of drains whose resources are short given other rates, and only a drain whose rate changes
  * is looked at: its remaining work was true when its rate last changed and is brought up to date
- * then. */
+ * then.
+ *
+ * A chain, kernel after kernel of one lane with nothing beside them that ends sooner or shares their
+ * resources, runs without agenda and groups: two thirds of the tasks of a step of few ranks. */
 #include "sim/engine/engine.h"
 
 #include <assert.h>
@@ -63,7 +66,8 @@ struct engine {
     struct trace_entry *entries;
     struct trace *trace;
     int64_t now_ps;
-    bool has_holds; /* some tasks hold up what begins behind them */
+    uint32_t last_lane; /* that had an event */
+    bool has_holds;     /* some tasks hold up what begins behind them */
 };
 
 /* Each with how many ends its task waits for. */
@@ -295,6 +299,55 @@ end_task(struct engine *engine, struct lane_use *first_lane)
         release_task(engine, engine->followers.others[i], index);
 }
 
+/* What comes behind a lane's task, if it is all that waited for it, waits for nothing else, and
+ * drains at once; or TASK_NONE. */
+static int32_t
+next_of_chain(const struct engine *engine, uint32_t index, uint32_t lane)
+{
+    const struct follower_head *head = &engine->followers.heads[index];
+    int32_t next = head->first;
+    if (next == TASK_NONE || head[0].others != head[1].others)
+        return TASK_NONE;
+    const struct task *task = &engine->tasks[next];
+    bool is_next = task->lane == lane && engine->entries[next].waits == 1;
+    return is_next && task->delay_ps == 0 && takes_resources(engine, task) ? next : TASK_NONE;
+}
+
+/* Runs what comes behind a drain that ends now without the agenda, as long as each task has the
+ * resources to itself that the one before it had, and ends before anyone else is due. The lane's
+ * task is then the last of them, which ends at the engine's new time. */
+static void
+run_chain(struct engine *engine, uint32_t lane, struct lane_use *use)
+{
+    int64_t others_ps = engine->now_ps;
+    for (;;) {
+        int32_t next = next_of_chain(engine, use->task, lane);
+        if (next == TASK_NONE)
+            return;
+        const struct task *task = &engine->tasks[next];
+        const struct task_demand *demand = &engine->demands[task->demand];
+        int64_t end_ps = engine->now_ps + drain_ps(task->work, demand->top_rate_per_s);
+        if (end_ps >= others_ps)
+            others_ps = event_queue_others_ps(engine->queue, end_ps);
+        if (end_ps >= others_ps ||
+            !contention_replace(engine->contention, use->phase, demand, task->resource_base))
+            return;
+        engine->entries[next] =
+            (struct trace_entry){engine->now_ps, end_ps, (int32_t)use->task, 0};
+        engine->trace->event_count++;
+        engine->now_ps = end_ps;
+        use->task = (uint32_t)next;
+    }
+}
+
+/* Where many lanes run beside each other it is in vain to try. */
+static bool
+may_begin_chain(const struct engine *engine, uint32_t lane)
+{
+    return lane == engine->last_lane && !engine->lanes[lane].is_joint &&
+           (!engine->has_holds || task_graph_lane(engine->graph, lane).behind == TASK_NONE);
+}
+
 static void
 take_event(struct engine *engine, uint32_t index)
 {
@@ -305,9 +358,12 @@ take_event(struct engine *engine, uint32_t index)
         return;
     }
     if (lane->phase != PHASE_PLAIN) {
-        contention_leave(engine->contention, lane->phase);
         engine->entries[lane->task].end_ps = engine->now_ps;
+        if (may_begin_chain(engine, index))
+            run_chain(engine, index, lane);
+        contention_leave(engine->contention, lane->phase);
     }
+    engine->last_lane = index;
     end_task(engine, lane);
 }
 

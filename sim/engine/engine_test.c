@@ -2,8 +2,11 @@
 #include "sim/engine/engine.h"
 
 #include <check.h>
+#include <string.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
+#include "sim/base/check_random.h"
 
 static const double UNIT_A_PS = 1e12;
 
@@ -314,6 +317,130 @@ START_TEST(a_base_moves_a_demand_to_a_ranks_own_resources)
 }
 END_TEST
 
+/* Both resources, one of them, one twice, more than there is, or another order; then none. */
+static void
+add_kernel_demands(struct task_graph *graph)
+{
+    static const struct task_usage usages[][2] = {
+        {{0, 0.5}, {1, 0.5}}, {{0, 0.9}, {1, 0.3}}, {{0, 0.7}, {1, 1.5}},
+        {{1, 0.4}, {0, 0.4}}, {{0, 0.4}, {0, 0.4}}, {{1, 0.8}, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++)
+        (void)task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, usages[i], 2});
+    (void)task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, NULL, 0});
+}
+
+enum { KERNEL_DEMANDS = 7, KERNEL_LANES = 3 };
+
+/* Lanes 1 and 2 are for what runs beside the kernels of lane 0: longer, and often on resources of
+ * their own. */
+static struct task
+random_kernel(uint64_t *state, uint32_t lane)
+{
+    bool is_short = lane == 0 || check_random_below(state, 2);
+    bool is_elsewhere = check_random_below(state, lane == 0 ? 6 : 2) == 0;
+    return (struct task){.work = 0.3 * check_random_below(state, is_short ? 30 : 300),
+                         .delay_ps = check_random_below(state, 8) == 0 ? 5 : 0,
+                         .demand = (int32_t)check_random_below(state, KERNEL_DEMANDS),
+                         .resource_base = is_elsewhere ? 2 : 0};
+}
+
+/* A task of one lane, said as such or as a rendezvous of that lane; now and then of two lanes. */
+static void
+add_kernel(struct task_graph *graph, uint64_t *state, bool is_joint)
+{
+    uint32_t lane = check_random_below(state, 8) == 0 ? 1 + check_random_below(state, 2) : 0;
+    const uint32_t lanes[] = {lane, (lane + 2) % KERNEL_LANES};
+    struct task task = random_kernel(state, lane);
+    if (check_random_below(state, 20) == 0)
+        (void)task_graph_add_joint_task(graph, &task, lanes, 2);
+    else if (is_joint)
+        (void)task_graph_add_joint_task(graph, &task, lanes, 1);
+    else
+        (void)task_graph_add_task(graph, &task, lane);
+}
+
+/* Kernels of lane 0, most of them behind each other without anything between; a few tasks of two
+ * other lanes are beside them or wait for them, or the kernels for those. */
+static const struct trace *
+run_kernels(uint64_t state, bool is_joint)
+{
+    uint32_t task_count = 1 + check_random_below(&state, 60);
+    struct task_graph *graph = graph_of_link(KERNEL_LANES);
+    for (int i = 1; i < 4; i++)
+        (void)task_graph_add_resource(graph, "hbm", UNIT_A_PS);
+    add_kernel_demands(graph);
+    uint32_t lane = check_random_below(&state, 3);
+    task_graph_put_behind(graph, lane, (lane + 1) % KERNEL_LANES);
+    task_graph_set_hold(graph, 0, 3);
+    task_graph_set_hold(graph, KERNEL_DEMANDS - 1, 2);
+    for (uint32_t i = 0; i < task_count; i++) {
+        add_kernel(graph, &state, is_joint);
+        if (i > 0 && check_random_below(&state, 10) == 0)
+            task_graph_add_dependency(graph, check_random_below(&state, i), i);
+    }
+    return engine_run(graph, arena);
+}
+
+START_TEST(kernels_run_as_a_rendezvous_of_one_lane_does)
+{
+    enum { GRAPHS = 6000 };
+    uint64_t state = 25;
+    for (int i = 0; i < GRAPHS; i++) {
+        (void)check_random_below(&state, 1);
+        const struct trace *one = run_kernels(state, false);
+        const struct trace *joint = run_kernels(state, true);
+        CHECK_OFTEN(memcmp(one->entries, joint->entries, one->count * sizeof *one->entries) ==
+                    0);
+        CHECK_OFTEN(one->end_ps == joint->end_ps && one->event_count == joint->event_count &&
+                    one->solve_count == joint->solve_count);
+        arena_clear(arena);
+    }
+}
+END_TEST
+
+/* By hand: a kernel to 5 ps, a rendezvous to 10 that would hold up lane 2, kernels to 11 and 30:
+ * what begins on lane 2 at 12 is not held up any more. */
+START_TEST(a_rendezvous_has_left_all_its_lanes_when_one_goes_on)
+{
+    struct task_graph *graph = graph_of_link(3);
+    int32_t whole = add_simple_demand(graph, UNIT_A_PS, 1);
+    task_graph_set_hold(graph, whole, 10);
+    task_graph_put_behind(graph, 2, 1);
+    (void)add_work(graph, 0, 5, whole);
+    struct task both = {.work = 5, .demand = whole};
+    (void)task_graph_add_joint_task(graph, &both, (const uint32_t[]){0, 1}, 2);
+    (void)add_work(graph, 0, 1, whole);
+    (void)add_work(graph, 0, 19, whole);
+    (void)add_delay(graph, 2, 12);
+    uint32_t behind = add_delay(graph, 2, 1);
+    check_entry(engine_run(graph, arena), behind, 12, 13);
+}
+END_TEST
+
+/* By hand: kernels of 10, 20 and 30 ps on a lane, each with the link to itself; on another lane 60
+ * ps end as the third does, but were there first, so that what waits for both names them. */
+START_TEST(a_chain_of_kernels_ends_before_another_lane_at_the_same_time)
+{
+    struct task_graph *graph = graph_of_link(2);
+    int32_t whole = add_simple_demand(graph, UNIT_A_PS, 1);
+    uint32_t beside = add_delay(graph, 1, 60);
+    uint32_t kernels[3];
+    for (uint32_t i = 0; i < 3; i++)
+        kernels[i] = add_work(graph, 0, 10 * (i + 1), whole);
+    uint32_t last = add_delay(graph, 1, 1);
+    task_graph_add_dependency(graph, kernels[2], last);
+    const struct trace *trace = engine_run(graph, arena);
+    check_entry(trace, kernels[0], 0, 10);
+    check_entry(trace, kernels[1], 10, 30);
+    check_entry(trace, kernels[2], 30, 60);
+    check_entry(trace, last, 60, 61);
+    ck_assert_int_eq(trace->entries[kernels[2]].released_by, (int32_t)kernels[1]);
+    ck_assert_int_eq(trace->entries[last].released_by, (int32_t)beside);
+    ck_assert_uint_eq(trace->event_count, 5);
+}
+END_TEST
+
 Suite *engine_suite(void);
 
 Suite *
@@ -337,6 +464,9 @@ engine_suite(void)
     tcase_add_test(facts, a_task_alone_can_be_held_back);
     tcase_add_test(facts, what_meets_only_at_one_instant_does_not_share);
     tcase_add_test(facts, a_base_moves_a_demand_to_a_ranks_own_resources);
+    tcase_add_test(facts, kernels_run_as_a_rendezvous_of_one_lane_does);
+    tcase_add_test(facts, a_rendezvous_has_left_all_its_lanes_when_one_goes_on);
+    tcase_add_test(facts, a_chain_of_kernels_ends_before_another_lane_at_the_same_time);
     suite_add_tcase(suite, facts);
     return suite;
 }

@@ -145,6 +145,19 @@ event_queue_next_ps(struct event_queue *queue)
     return queue->dues[queue->winners[1]].at_ps;
 }
 
+int64_t
+event_queue_others_ps(const struct event_queue *queue, int64_t at_ps)
+{
+    uint32_t item = queue->popped;
+    assert(item != NO_ITEM && queue->winners[1] == item && "it has won all of its matches");
+    int64_t first_ps = queue->dues[item ^ 1].at_ps;
+    for (size_t node = (queue->row_count + item) / 2; node > 1 && first_ps > at_ps; node /= 2) {
+        int64_t rival_ps = queue->dues[queue->winners[node ^ 1]].at_ps;
+        first_ps = rival_ps < first_ps ? rival_ps : first_ps;
+    }
+    return first_ps;
+}
+
 bool
 event_queue_pop(struct event_queue *queue, struct event *out)
 {

@@ -6,6 +6,7 @@
 
 #include "sim/base/check_arena.h"
 #include "sim/base/check_often.h"
+#include "sim/base/check_random.h"
 
 enum { ITEMS = 300, CALLS = 20000, CALLS_ON_FEW = 2000 };
 
@@ -139,12 +140,15 @@ naive_next(const struct naive_queue *queue)
     return best;
 }
 
-/* Numerical Recipes' quick generator; the upper bits are the good ones. */
-static uint32_t
-random_below(uint64_t *state, uint32_t bound)
+/* Exact where all others are due later than some time, else only no later than that. */
+static void
+check_others(const struct event_queue *queue, const struct naive_queue *naive, int64_t at_ps)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % bound;
+    int next = naive_next(naive);
+    int64_t first_ps = next < 0 ? INT64_MAX : naive->at_ps[next];
+    int64_t others_ps = event_queue_others_ps(queue, at_ps);
+    CHECK_OFTEN(first_ps > at_ps ? others_ps == first_ps
+                                 : others_ps >= first_ps && others_ps <= at_ps);
 }
 
 /* Sets prevail in the first half of each 1000 calls, pops in the second; most times tie. */
@@ -156,14 +160,15 @@ check_against_plain_list(uint32_t item_count, int calls, uint64_t state)
     int64_t now_ps = 0;
     for (int call = 0; call < calls; call++) {
         int next = naive_next(&naive);
-        bool is_pop = random_below(&state, 10) < (call % 1000 < 500 ? 3 : 7);
+        bool is_pop = check_random_below(&state, 10) < (call % 1000 < 500 ? 3 : 7);
         if (is_pop && next >= 0) {
             now_ps = naive.at_ps[next];
             check_pops(queue, now_ps, (uint32_t)next);
             naive.order[next] = 0;
+            check_others(queue, &naive, now_ps + check_random_below(&state, 20));
         } else {
-            uint32_t item = random_below(&state, item_count);
-            naive.at_ps[item] = now_ps + random_below(&state, 20);
+            uint32_t item = check_random_below(&state, item_count);
+            naive.at_ps[item] = now_ps + check_random_below(&state, 20);
             naive.order[item] = ++naive.set_count;
             event_queue_set(queue, item, naive.at_ps[item]);
             CHECK_OFTEN(event_queue_at_ps(queue, item) == naive.at_ps[item]);

@@ -281,9 +281,8 @@ link_drain(struct contention *contention, uint32_t index)
         insert_member(contention, resource,
                       (struct member){demand->usages[i].amount, index, drain->first_link + i});
         supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
-        if (supply_is_short(supply)) {
+        if (supply_is_short(supply))
             note_change(contention, resource, 0);
-        }
     }
 }
 
@@ -308,10 +307,10 @@ contention_join(struct contention *contention, const struct task_demand *demand,
     uint32_t index = take_drain(contention);
     struct drain *drain = &contention->drains[index];
     *drain = (struct drain){.demand = demand, .resource_base = resource_base};
-    if (!take_alone(contention, index)) {
-        link_lone_ones(contention, drain);
-        link_drain(contention, index);
-    }
+    if (take_alone(contention, index))
+        return index;
+    link_lone_ones(contention, drain);
+    link_drain(contention, index);
     return index;
 }
 
@@ -348,9 +347,8 @@ unlink_drain(struct contention *contention, uint32_t drain)
         if (supply->member_count == 0) {
             supply->asked_per_s = 0; /* ends what rounding has left */
         }
-        if (supply->is_shared) {
+        if (supply->is_shared)
             note_change(contention, link.resource, pace->level);
-        }
     }
     give_links_back(contention, leaver->first_link, leaver->link_count);
 }
@@ -384,9 +382,8 @@ static void
 visit_resource(struct contention *contention, uint32_t resource)
 {
     struct supply *supply = &contention->supplies[resource];
-    if (supply->visit != UNVISITED) {
+    if (supply->visit != UNVISITED)
         return;
-    }
     if (supply->is_changed) {
         supply->is_changed = false;
         add_up_anew(contention, supply);
@@ -405,9 +402,8 @@ static void
 visit_drain(struct contention *contention, uint32_t index)
 {
     struct drain *drain = &contention->drains[index];
-    if (drain->is_visited) {
+    if (drain->is_visited)
         return;
-    }
     drain->is_visited = true;
     contention->group_drains[contention->group_drain_count++] = index;
     const struct pace *pace = &contention->paces[index];

@@ -13,8 +13,8 @@
  * is looked at: its remaining work was true when its rate last changed and is brought up to date
  * then.
  *
- * A chain, kernel after kernel of one lane with nothing beside them that ends sooner or shares their
- * resources, runs without agenda and groups: two thirds of the tasks of a step of few ranks. */
+ * A chain, kernel after kernel of one lane with nothing beside them that ends sooner or shares
+ * their resources, runs without agenda and groups: two thirds of the tasks of a step of few ranks. */
 #include "sim/engine/engine.h"
 
 #include <assert.h>

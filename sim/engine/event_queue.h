@@ -30,8 +30,8 @@ int64_t event_queue_at_ps(const struct event_queue *queue, uint32_t item);
 /* When the next event is due; INT64_MAX when none is left. */
 int64_t event_queue_next_ps(struct event_queue *queue);
 
-/* When the first of the items other than the one just popped is due; if one of them is not due after
- * at_ps, the answer may be that one's time, and is not after at_ps either. */
+/* When the first of the items is due but for the one that was popped last, which is not set yet;
+ * if that is not after at_ps, maybe some other's time, not after at_ps either. */
 int64_t event_queue_others_ps(const struct event_queue *queue, int64_t at_ps);
 /* Takes the earliest event, of equals the first set; false when none is left. */
 bool event_queue_pop(struct event_queue *queue, struct event *out);

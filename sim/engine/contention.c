@@ -452,12 +452,10 @@ gather_group(struct contention *contention, uint32_t root)
 static void
 forget_visits(struct contention *contention)
 {
-    for (size_t i = 0; i < contention->group_drain_count; i++) {
+    for (size_t i = 0; i < contention->group_drain_count; i++)
         contention->drains[contention->group_drains[i]].is_visited = false;
-    }
-    for (size_t i = 0; i < contention->group_resource_count; i++) {
+    for (size_t i = 0; i < contention->group_resource_count; i++)
         contention->supplies[contention->group_resources[i]].visit = UNVISITED;
-    }
 }
 
 /* Of what is short no longer, each gets its top rate: half of all groups. */

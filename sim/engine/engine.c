@@ -14,7 +14,7 @@
  * then.
  *
  * A chain, kernel after kernel of one lane with nothing beside them that ends sooner or shares
- * their resources, runs without agenda and groups: two thirds of the tasks of a step of few ranks. */
+ * their resources, runs without agenda and groups: two thirds of the tasks of one rank's step. */
 #include "sim/engine/engine.h"
 
 #include <assert.h>
@@ -70,20 +70,22 @@ struct engine {
     bool has_holds;     /* some tasks hold up what begins behind them */
 };
 
-/* Each with how many ends its task waits for. */
+/* Each with how many ends its task waits for; from the last on, since all that follow a task come
+ * behind it. */
 static struct trace_entry *
 entries_new(const struct engine *engine, struct arena *arena)
 {
     const struct task_followers *followers = &engine->followers;
     size_t task_count = task_graph_task_count(engine->graph);
     struct trace_entry *entries = arena_alloc_unset(arena, task_count, sizeof *entries);
-    for (size_t i = 0; i < task_count; i++)
-        entries[i] = (struct trace_entry){.end_ps = NEVER, .released_by = TASK_NONE};
-    for (size_t i = 0; i < task_count; i++)
-        if (followers->heads[i].first != TASK_NONE)
-            entries[followers->heads[i].first].waits++;
-    for (uint32_t i = 0; i < followers->heads[task_count].others; i++)
-        entries[followers->others[i]].waits++;
+    for (size_t i = task_count; i-- > 0;) {
+        const struct follower_head *head = &followers->heads[i];
+        entries[i] = (struct trace_entry){0, NEVER, TASK_NONE, 0};
+        if (head->first != TASK_NONE)
+            entries[head->first].waits++;
+        for (uint32_t other = head[0].others; other < head[1].others; other++)
+            entries[followers->others[other]].waits++;
+    }
     return entries;
 }
 
@@ -119,8 +121,9 @@ engine_new(const struct task_graph *graph, struct arena *arena)
     engine->has_holds = task_graph_has_holds(graph);
     engine->queue = event_queue_new(arena, task_graph_lane_count(graph));
     engine->contention = contention_new(graph, arena);
-    engine->lane_tasks = task_graph_lane_tasks(graph, arena);
-    engine->followers = task_graph_followers(graph, arena);
+    struct task_order order = task_graph_order(graph, arena);
+    engine->lane_tasks = order.lane_tasks;
+    engine->followers = order.followers;
     engine->lanes = lanes_new(graph, arena);
     engine->entries = entries_new(engine, arena);
     engine->arena = arena;

@@ -12,8 +12,6 @@
 
 enum { DEPENDENCIES_A_BLOCK = 1024 };
 
-static const uint32_t NO_TASK = UINT32_MAX;
-
 struct lane_list {
     size_t count;
     uint32_t lanes[];
@@ -67,7 +65,7 @@ task_graph_add_lane(struct task_graph *graph, const char *name, uint32_t group)
     assert(graph->lane_count < TASK_IS_JOINT);
     graph->lanes = arena_grow(graph->arena, graph->lanes, graph->lane_count,
                               &graph->lane_capacity, sizeof *graph->lanes);
-    graph->lanes[graph->lane_count] = (struct lane){name, group, TASK_NONE};
+    graph->lanes[graph->lane_count] = (struct lane){name, group, TASK_NONE, 0};
     return (uint32_t)graph->lane_count++;
 }
 
@@ -159,6 +157,7 @@ uint32_t
 task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane)
 {
     assert(lane < graph->lane_count);
+    graph->lanes[lane].task_count++;
     return add_on_lane(graph, task, lane);
 }
 
@@ -173,6 +172,7 @@ task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
     for (size_t i = 0; i < lane_count; i++) {
         assert(lanes[i] < graph->lane_count);
         list->lanes[i] = lanes[i];
+        graph->lanes[lanes[i]].task_count++;
     }
     graph->lane_lists = arena_grow(graph->arena, graph->lane_lists, graph->lane_list_count,
                                    &graph->lane_list_capacity, sizeof *graph->lane_lists);
@@ -271,135 +271,156 @@ task_graph_resource_capacity_per_s(const struct task_graph *graph, uint32_t reso
     return graph->resources[resource].capacity_per_s;
 }
 
-/* begins holds the length of each list; afterwards the end of each, where filling begins from
- * behind. Returns the length of all. */
-static uint32_t
-lengths_to_ends(uint32_t *begins, size_t list_count)
+/* Lists while they are filled, from the last task to the first. */
+struct listing {
+    const struct task_graph *graph;
+    uint32_t *begins;     /* by lane: of its list as far as it is filled */
+    const uint32_t *ends; /* by lane */
+    uint32_t *items;
+    struct follower_head *heads;
+    uint32_t *others;
+    struct dependency *joint_nexts; /* beyond the first of each joint task, in falling order */
+    size_t joint_next_count;
+};
+
+/* Lists that are empty yet, each at its end. */
+static struct listing
+listing_new(const struct task_graph *graph, struct arena *arena)
 {
+    size_t lanes = graph->lane_count;
+    uint32_t *begins = arena_alloc_unset(arena, lanes + 1, sizeof *begins);
+    uint32_t *ends = arena_alloc_unset(arena, lanes, sizeof *ends);
     uint64_t sum = 0;
-    for (size_t i = 0; i < list_count; i++) {
-        sum += begins[i];
-        begins[i] = (uint32_t)sum;
+    for (size_t i = 0; i < lanes; i++) {
+        sum += graph->lanes[i].task_count;
+        begins[i] = ends[i] = (uint32_t)sum;
     }
     assert(sum <= UINT32_MAX);
-    begins[list_count] = (uint32_t)sum;
-    return (uint32_t)sum;
+    begins[lanes] = (uint32_t)sum;
+    size_t joint = sum - (graph->task_count - graph->lane_list_count);
+    struct listing listing = {.graph = graph, .begins = begins, .ends = ends};
+    listing.items = arena_alloc_unset(arena, sum, sizeof *listing.items);
+    listing.heads = arena_alloc_unset(arena, graph->task_count + 1, sizeof *listing.heads);
+    listing.joint_nexts = arena_alloc_unset(arena, joint, sizeof *listing.joint_nexts);
+    return listing;
 }
 
-struct task_lists
-task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena)
+/* Returns the lane's task behind it; or TASK_NONE. */
+static int32_t
+put_on_lane(const struct listing *listing, uint32_t lane, uint32_t task)
 {
-    uint32_t *begins = arena_alloc(arena, graph->lane_count + 1, sizeof *begins);
-    for (uint32_t task = 0; task < graph->task_count; task++) {
-        size_t lane_count;
-        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
-        for (size_t i = 0; i < lane_count; i++) {
-            begins[lanes[i]]++;
-        }
-    }
-    uint32_t item_count = lengths_to_ends(begins, graph->lane_count);
-    uint32_t *items = arena_alloc(arena, item_count, sizeof *items);
-    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
-        size_t lane_count;
-        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
-        for (size_t i = 0; i < lane_count; i++) {
-            items[--begins[lanes[i]]] = task;
-        }
-    }
-    return (struct task_lists){begins, items};
+    uint32_t begin = listing->begins[lane];
+    int32_t next = begin < listing->ends[lane] ? (int32_t)listing->items[begin] : TASK_NONE;
+    listing->items[begin - 1] = task;
+    listing->begins[lane] = begin - 1;
+    return next;
 }
 
-/* For each lane, none. */
-static uint32_t *
-tasks_by_lane(const struct task_graph *graph, struct arena *arena)
+static struct follower_head
+put_on_lanes(struct listing *listing, uint32_t task)
 {
-    uint32_t *tasks = arena_alloc_unset(arena, graph->lane_count, sizeof *tasks);
-    for (size_t i = 0; i < graph->lane_count; i++)
-        tasks[i] = NO_TASK;
-    return tasks;
+    struct follower_head head = {TASK_NONE, 0};
+    size_t lane_count;
+    const uint32_t *lanes = task_graph_task_lanes(listing->graph, task, &lane_count);
+    for (size_t i = lane_count; i-- > 0;) {
+        int32_t next = put_on_lane(listing, lanes[i], task);
+        if (next == TASK_NONE)
+            continue;
+        if (head.first != TASK_NONE) {
+            listing->joint_nexts[listing->joint_next_count++] =
+                (struct dependency){task, (uint32_t)head.first};
+            head.others++;
+        }
+        head.first = next;
+    }
+    return head;
 }
 
 static void
-count_next_on_lanes(const struct task_graph *graph, struct follower_head *heads,
-                    struct arena *arena)
+list_by_lane(struct listing *listing)
 {
-    uint32_t *next = tasks_by_lane(graph, arena);
-    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
-        size_t lane_count;
-        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
-        for (size_t i = 0; i < lane_count; i++) {
-            heads[task].others += next[lanes[i]] != NO_TASK;
-            next[lanes[i]] = task;
-        }
-    }
+    const struct task *tasks = listing->graph->tasks;
+    for (uint32_t task = (uint32_t)listing->graph->task_count; task-- > 0;)
+        listing->heads[task] =
+            tasks[task].lane & TASK_IS_JOINT
+                ? put_on_lanes(listing, task)
+                : (struct follower_head){put_on_lane(listing, tasks[task].lane, task), 0};
 }
 
 static void
-count_dependants(const struct task_graph *graph, struct follower_head *heads)
+count_dependants(const struct listing *listing)
 {
-    for (const struct dependency_block *block = graph->dependencies; block;
-         block = block->below)
+    const struct dependency_block *block = listing->graph->dependencies;
+    for (; block; block = block->below)
         for (size_t i = 0; i < block->count; i++)
-            heads[block->items[i].before].others++;
+            listing->heads[block->items[i].before].others++;
 }
 
-/* From how many follow each to where the others of each end; returns how many others there are. */
+/* From how many follow each, beside what is its first by now, to where the others of each end;
+ * returns how many others there are. */
 static uint32_t
 counts_to_ends(struct follower_head *heads, size_t task_count)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < task_count; i++) {
-        sum += heads[i].others > 0 ? heads[i].others - 1 : 0;
-        heads[i] = (struct follower_head){.first = TASK_NONE, .others = (uint32_t)sum};
+        sum += heads[i].others - (heads[i].first == TASK_NONE && heads[i].others > 0);
+        heads[i].others = (uint32_t)sum;
     }
     assert(sum <= UINT32_MAX);
-    heads[task_count].others = (uint32_t)sum;
+    heads[task_count] = (struct follower_head){TASK_NONE, (uint32_t)sum};
     return (uint32_t)sum;
 }
 
-/* Before all that were put there so far. */
-static void
-put_first(struct follower_head *head, uint32_t *others, uint32_t follower)
+static bool
+is_last_on_lanes(const struct listing *listing, uint32_t task)
 {
-    if (head->first != TASK_NONE)
-        others[--head->others] = (uint32_t)head->first;
-    head->first = (int32_t)follower;
+    size_t lane_count;
+    const uint32_t *lanes = task_graph_task_lanes(listing->graph, task, &lane_count);
+    bool is_last = true;
+    for (size_t i = 0; i < lane_count && is_last; i++)
+        is_last = listing->items[listing->ends[lanes[i]] - 1] == task;
+    return is_last;
 }
 
+/* From the last to the first: before those that were put there so far, but behind what is next on a
+ * lane. */
 static void
-put_dependants(const struct task_graph *graph, struct follower_head *heads, uint32_t *others)
+put_dependants(const struct listing *listing)
 {
-    for (const struct dependency_block *block = graph->dependencies; block;
-         block = block->below)
-        for (size_t i = block->count; i-- > 0;)
-            put_first(&heads[block->items[i].before], others, block->items[i].after);
-}
-
-static void
-put_next_on_lanes(const struct task_graph *graph, struct follower_head *heads, uint32_t *others,
-                  struct arena *arena)
-{
-    uint32_t *next = tasks_by_lane(graph, arena);
-    for (uint32_t task = (uint32_t)graph->task_count; task-- > 0;) {
-        size_t lane_count;
-        const uint32_t *lanes = task_graph_task_lanes(graph, task, &lane_count);
-        for (size_t i = lane_count; i-- > 0;) {
-            if (next[lanes[i]] != NO_TASK)
-                put_first(&heads[task], others, next[lanes[i]]);
-            next[lanes[i]] = task;
+    const struct dependency_block *block = listing->graph->dependencies;
+    for (; block; block = block->below)
+        for (size_t i = block->count; i-- > 0;) {
+            const struct dependency *one = &block->items[i];
+            struct follower_head *head = &listing->heads[one->before];
+            int32_t behind = (int32_t)one->after;
+            if (is_last_on_lanes(listing, one->before)) {
+                behind = head->first;
+                head->first = (int32_t)one->after;
+            }
+            if (behind != TASK_NONE)
+                listing->others[--head->others] = (uint32_t)behind;
         }
+}
+
+static void
+put_joint_nexts(const struct listing *listing)
+{
+    for (size_t i = 0; i < listing->joint_next_count; i++) {
+        const struct dependency *one = &listing->joint_nexts[i];
+        listing->others[--listing->heads[one->before].others] = one->after;
     }
 }
 
-struct task_followers
-task_graph_followers(const struct task_graph *graph, struct arena *arena)
+struct task_order
+task_graph_order(const struct task_graph *graph, struct arena *arena)
 {
-    struct follower_head *heads = arena_alloc(arena, graph->task_count + 1, sizeof *heads);
-    count_dependants(graph, heads);
-    count_next_on_lanes(graph, heads, arena);
-    uint32_t other_count = counts_to_ends(heads, graph->task_count);
-    uint32_t *others = arena_alloc_unset(arena, other_count, sizeof *others);
-    put_dependants(graph, heads, others);
-    put_next_on_lanes(graph, heads, others, arena);
-    return (struct task_followers){heads, others};
+    struct listing listing = listing_new(graph, arena);
+    list_by_lane(&listing);
+    count_dependants(&listing);
+    uint32_t other_count = counts_to_ends(listing.heads, graph->task_count);
+    listing.others = arena_alloc_unset(arena, other_count, sizeof *listing.others);
+    put_dependants(&listing);
+    put_joint_nexts(&listing);
+    return (struct task_order){{listing.begins, listing.items},
+                               {listing.heads, listing.others}};
 }

@@ -25,6 +25,7 @@ struct lane {
     const char *name; /* "compute"; kept, not copied */
     uint32_t group;   /* lanes of one group belong together: the rank */
     int32_t behind;   /* a lane whose tasks hold up those that begin here; or TASK_NONE */
+    uint32_t task_count;
 };
 
 /* Of a resource, how much one unit of the task's rate takes: 0.2 of a device's compute share
@@ -101,9 +102,6 @@ struct task_lists {
     const uint32_t *items;
 };
 
-/* By lane, its tasks in their order. */
-struct task_lists task_graph_lane_tasks(const struct task_graph *graph, struct arena *arena);
-
 /* By task, whom its end lets go on: the next on each of its lanes, in their order, then those that
  * depend on it, in the order in which that was said. The first stands apart from the others, which
  * are others[heads[task].others] up to where those of the next task begin: mostly none. */
@@ -115,6 +113,11 @@ struct task_followers {
     const struct follower_head *heads; /* one more than tasks */
     const uint32_t *others;
 };
-struct task_followers task_graph_followers(const struct task_graph *graph, struct arena *arena);
+
+struct task_order {
+    struct task_lists lane_tasks; /* by lane, its tasks in their order */
+    struct task_followers followers;
+};
+struct task_order task_graph_order(const struct task_graph *graph, struct arena *arena);
 
 #endif

@@ -123,7 +123,7 @@ START_TEST(each_lane_lists_its_tasks_in_order)
     (void)add_pause(graph, 0);
     struct task joint = {.demand = TASK_NONE};
     (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){1, 0}, 2);
-    struct task_lists lists = task_graph_lane_tasks(graph, arena);
+    struct task_lists lists = task_graph_order(graph, arena).lane_tasks;
     check_list(lists, 0, (uint32_t[]){0, 2, 3}, 3);
     check_list(lists, 1, (uint32_t[]){1, 3}, 2);
     check_list(lists, 2, NULL, 0);
@@ -141,7 +141,7 @@ START_TEST(followers_keep_the_order_in_which_they_were_said)
     task_graph_add_dependency(graph, 0, 3);
     task_graph_add_dependency(graph, 1, 2);
     task_graph_add_dependency(graph, 0, 2);
-    struct task_followers followers = task_graph_followers(graph, arena);
+    struct task_followers followers = task_graph_order(graph, arena).followers;
     check_followers(followers, 0, (uint32_t[]){1, 3, 2}, 3);
     check_followers(followers, 1, (uint32_t[]){2, 2}, 2);
     check_followers(followers, 2, (uint32_t[]){3}, 1);
@@ -163,12 +163,33 @@ START_TEST(a_joint_task_is_followed_in_the_order_of_its_lanes)
     (void)add_pause(graph, 2);
     (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){0, 2}, 2);
     task_graph_add_dependency(graph, 0, 1);
-    struct task_followers followers = task_graph_followers(graph, arena);
+    struct task_followers followers = task_graph_order(graph, arena).followers;
     check_followers(followers, 0, (uint32_t[]){3, 2, 1}, 3);
     check_followers(followers, 1, NULL, 0);
     check_followers(followers, 2, (uint32_t[]){4}, 1);
     check_followers(followers, 3, (uint32_t[]){4}, 1);
     check_followers(followers, 4, NULL, 0);
+}
+END_TEST
+
+/* Task 0 of a lane, and 1 of two lanes, have nothing behind them but what depends on them. */
+START_TEST(what_is_last_on_its_lanes_is_followed_by_what_depends_on_it)
+{
+    struct task_graph *graph = task_graph_new(arena, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        (void)task_graph_add_lane(graph, "lane", i);
+    (void)add_pause(graph, 0);
+    struct task joint = {.demand = TASK_NONE};
+    (void)task_graph_add_joint_task(graph, &joint, (uint32_t[]){1, 2}, 2);
+    for (int i = 0; i < 3; i++)
+        (void)add_pause(graph, 3);
+    static const uint32_t pairs[][2] = {{0, 4}, {1, 3}, {0, 2}, {1, 2}, {0, 3}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        task_graph_add_dependency(graph, pairs[i][0], pairs[i][1]);
+    struct task_followers followers = task_graph_order(graph, arena).followers;
+    check_followers(followers, 0, (uint32_t[]){4, 2, 3}, 3);
+    check_followers(followers, 1, (uint32_t[]){3, 2}, 2);
+    check_followers(followers, 2, (uint32_t[]){3}, 1);
 }
 END_TEST
 
@@ -186,7 +207,7 @@ START_TEST(many_dependencies_are_kept)
         }
     }
     ck_assert_uint_eq(task_graph_task_count(graph), MANY);
-    struct task_followers followers = task_graph_followers(graph, arena);
+    struct task_followers followers = task_graph_order(graph, arena).followers;
     for (uint32_t i = 0; i + 2 < MANY; i++) {
         check_followers(followers, i, (uint32_t[]){i + 2, i + 1}, 2);
     }
@@ -208,6 +229,7 @@ task_graph_suite(void)
     tcase_add_test(facts, each_lane_lists_its_tasks_in_order);
     tcase_add_test(facts, followers_keep_the_order_in_which_they_were_said);
     tcase_add_test(facts, a_joint_task_is_followed_in_the_order_of_its_lanes);
+    tcase_add_test(facts, what_is_last_on_its_lanes_is_followed_by_what_depends_on_it);
     tcase_add_test(facts, many_dependencies_are_kept);
     suite_add_tcase(suite, facts);
     return suite;

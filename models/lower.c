@@ -134,11 +134,11 @@ add_known(struct lowering *lowering, const struct step_work *work, const struct 
     return &known->task;
 }
 
-static struct task
+static const struct task *
 task_of(struct lowering *lowering, const struct step_work *work, const struct crowd *crowd)
 {
     const struct known_work *known = find_known(lowering, work, crowd);
-    return known->work ? known->task : *add_known(lowering, work, crowd);
+    return known->work ? &known->task : add_known(lowering, work, crowd);
 }
 
 /* Whether the slot's next item waits for that task. */
@@ -166,17 +166,29 @@ add_waits(struct lowering *lowering, const struct slot *slot, const struct slot 
     }
 }
 
+/* Adds the slot's next item, and what comes behind it before `end` and waits for its lane alone. */
 static void
-add_item(struct lowering *lowering, struct slot *slot)
+add_run(struct lowering *lowering, struct slot *slot, int64_t end)
 {
+    enum { RUN_TASKS = 64 };
+    struct task run[RUN_TASKS];
     const struct step_item *item = &slot->program->items[slot->next];
-    const struct step_work *work = program_work(lowering->program, item, slot->rank);
-    struct task task = task_of(lowering, work, NULL);
-    task.resource_base = slot->first_resource;
-    task.tag = (uint32_t)slot->next;
-    uint32_t added = task_graph_add_task(lowering->graph, &task, slot->first_lane + item->lane);
+    uint32_t first = (uint32_t)slot->next, count = 0;
+    do {
+        const struct step_work *work = program_work(lowering->program, item, slot->rank);
+        run[count] = *task_of(lowering, work, NULL);
+        run[count].resource_base = slot->first_resource;
+        run[count].tag = first + count;
+        run[count].lane = slot->first_lane + item->lane;
+        count++;
+        item++;
+    } while (first + count < end && count < RUN_TASKS && !item->is_joint &&
+             item->from_stage == STEP_NONE && item->after[0] == STEP_NONE);
+    uint32_t added = task_graph_add_tasks(lowering->graph, run, count);
     add_waits(lowering, slot, NULL, added);
-    slot->tasks[slot->next++] = added;
+    for (uint32_t i = 0; i < count; i++)
+        slot->tasks[first + i] = added + i;
+    slot->next += count;
 }
 
 /* All members are there: the work of the slowest of them. */
@@ -194,7 +206,7 @@ add_joint_item(struct lowering *lowering, const struct crowd *crowd)
             slowest = item->work;
     }
     assert(slowest && "a crowd has members");
-    struct task task = task_of(lowering, slowest, crowd);
+    struct task task = *task_of(lowering, slowest, crowd);
     task.tag = (uint32_t)lowering->slots[crowd->slots[0]].next;
     uint32_t added = task_graph_add_joint_task(lowering->graph, &task, lanes, crowd->count);
     for (uint32_t i = 0; i < crowd->count; i++)
@@ -229,7 +241,7 @@ add_transfer(struct lowering *lowering, struct slot *slot)
     if (sender->next <= item->from_item)
         return false;
     uint32_t made = sender->tasks[item->from_item];
-    add_item(lowering, slot);
+    add_run(lowering, slot, slot->next + 1);
     task_graph_add_dependency(lowering->graph, made, slot->tasks[slot->next - 1]);
     return true;
 }
@@ -253,7 +265,7 @@ advance(struct lowering *lowering, struct slot *slot, int64_t turn)
             if (!add_transfer(lowering, slot))
                 break;
         } else {
-            add_item(lowering, slot);
+            add_run(lowering, slot, end);
         }
     }
 }

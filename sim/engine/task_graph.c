@@ -162,6 +162,23 @@ task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t 
 }
 
 uint32_t
+task_graph_add_tasks(struct task_graph *graph, const struct task *tasks, size_t count)
+{
+    size_t first = graph->task_count;
+    assert(count > 0 && first + count <= INT32_MAX);
+    for (size_t i = 0; i < count; i++) {
+        check_task(graph, &tasks[i]);
+        assert(tasks[i].lane < graph->lane_count);
+        graph->lanes[tasks[i].lane].task_count++;
+    }
+    graph->tasks = arena_grow(graph->arena, graph->tasks, first + count - 1,
+                              &graph->task_capacity, sizeof *graph->tasks);
+    memcpy(graph->tasks + first, tasks, count * sizeof *tasks);
+    graph->task_count += count;
+    return (uint32_t)first;
+}
+
+uint32_t
 task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
                           const uint32_t *lanes, size_t lane_count)
 {

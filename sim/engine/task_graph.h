@@ -49,7 +49,7 @@ struct task {
     int32_t demand;   /* from task_graph_add_demand; TASK_NONE: only the delay */
     uint32_t resource_base;
     uint32_t tag;  /* the maker's; comes back in the trace */
-    uint32_t lane; /* set as it is added; of a joint task for task_graph_task_lanes to read */
+    uint32_t lane; /* set by task_graph_add_task; of a joint task for task_graph_task_lanes */
 };
 
 static const uint32_t TASK_IS_JOINT = UINT32_C(1) << 31; /* in its lane */
@@ -69,6 +69,8 @@ int32_t task_graph_add_demand(struct task_graph *graph, const struct task_demand
  * much: on a GPU that places the work of one kernel before that of the next. 0 until said. */
 void task_graph_set_hold(struct task_graph *graph, int32_t demand, int64_t hold_ps);
 uint32_t task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane);
+/* At least one, each on the lane that stands in it; the index of the first. */
+uint32_t task_graph_add_tasks(struct task_graph *graph, const struct task *tasks, size_t count);
 /* A rendezvous: starts when it is at the head of every one of the lanes (each named once). */
 uint32_t task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
                                    const uint32_t *lanes, size_t lane_count);

@@ -28,6 +28,18 @@ step_inputs_shard(const struct step_inputs *inputs)
                           placement_of(inputs->workload.plan, inputs->cluster)};
 }
 
+/* What comes next, of nothing yet but its place in the step. */
+static struct step_item
+next_item(const struct program_builder *builder, enum step_lane lane)
+{
+    struct step_item item = builder->next;
+    item.lane = lane;
+    item.from_stage = item.from_item = STEP_NONE;
+    for (int i = 0; i < STEP_WAITS_MAX; i++)
+        item.after[i] = STEP_NONE;
+    return item;
+}
+
 int32_t
 program_append(struct program_builder *builder, enum step_lane lane,
                const struct step_work *work)
@@ -35,12 +47,8 @@ program_append(struct program_builder *builder, enum step_lane lane,
     builder->items = arena_grow(builder->pricing.arena, builder->items, builder->count,
                                 &builder->capacity, sizeof *builder->items);
     struct step_item *item = &builder->items[builder->count];
-    *item = builder->next;
-    item->lane = lane;
+    *item = next_item(builder, lane);
     item->work = work;
-    item->from_stage = item->from_item = STEP_NONE;
-    for (int i = 0; i < STEP_WAITS_MAX; i++)
-        item->after[i] = STEP_NONE;
     int32_t index = (int32_t)builder->count++;
     builder->listed_s += work ? work->delay_s + work->work_s : 0;
     if (lane == LANE_COMPUTE) {
@@ -48,6 +56,28 @@ program_append(struct program_builder *builder, enum step_lane lane,
         builder->last_compute = index;
     }
     return index;
+}
+
+int32_t
+program_append_kernels(struct program_builder *builder, const struct priced_step *steps,
+                       int64_t count)
+{
+    struct step_item item = next_item(builder, LANE_COMPUTE);
+    size_t end = builder->count + (size_t)count;
+    builder->items = arena_grow(builder->pricing.arena, builder->items, end - 1,
+                                &builder->capacity, sizeof *builder->items);
+    double listed_s = builder->listed_s, listed_compute_s = builder->listed_compute_s;
+    for (int64_t i = 0; i < count; i++) {
+        item.work = steps[i].work;
+        listed_s += item.work->delay_s + item.work->work_s;
+        listed_compute_s += item.work->work_s;
+        builder->items[builder->count + (size_t)i] = item;
+    }
+    builder->listed_s = listed_s;
+    builder->listed_compute_s = listed_compute_s;
+    builder->count = end;
+    builder->last_compute = (int32_t)end - 1;
+    return builder->last_compute;
 }
 
 int32_t

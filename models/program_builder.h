@@ -90,6 +90,9 @@ struct program_builder {
 
 int32_t program_append(struct program_builder *builder, enum step_lane lane,
                        const struct step_work *work);
+/* Kernels one behind the other, at least one; the last one's item. */
+int32_t program_append_kernels(struct program_builder *builder, const struct priced_step *steps,
+                               int64_t count);
 /* The same for a collective of the ranks that are the kind's peers. */
 int32_t program_append_joint(struct program_builder *builder, enum step_lane lane,
                              const struct step_work *work, enum peers peers);

@@ -13,8 +13,10 @@ struct pass_cursor {
     int64_t block, position; /* of the step that comes next */
     int32_t last_compute;    /* of this pass */
     int32_t launches;        /* the host's item of the block */
+    int64_t last_kernel;     /* of the block's steps, the one that waits for the launches */
     bool has_weights;        /* the block's first kernel has waited for them */
     struct waiting waiting[WAITING_MAX];
+    int waiting_count;
     bool is_last_of_chunk; /* its gradients are whole behind it */
 };
 
@@ -85,19 +87,21 @@ expect(struct pass_cursor *cursor, int32_t item, int64_t block, int64_t step)
         place++;
     assert(place < WAITING_MAX && "few exchanges are under way at once");
     cursor->waiting[place] = (struct waiting){item, block, step};
+    cursor->waiting_count++;
 }
 
 /* The item waits for every exchange that is due at the cursor. */
 static void
 wait_for_due(struct program_builder *builder, struct pass_cursor *cursor, int32_t item)
 {
-    for (int i = 0; i < WAITING_MAX; i++) {
+    for (int i = 0; i < WAITING_MAX && cursor->waiting_count > 0; i++) {
         struct waiting *waiting = &cursor->waiting[i];
         if (waiting->item == STEP_NONE || waiting->due_block > cursor->block ||
             (waiting->due_block == cursor->block && waiting->due_step > cursor->position))
             continue;
         program_wait(builder, item, waiting->item);
         waiting->item = STEP_NONE;
+        cursor->waiting_count--;
     }
 }
 
@@ -162,6 +166,9 @@ begin_block(struct program_builder *builder, struct pass_cursor *cursor)
     cursor->has_weights = !block.is_first || !needs_weights;
     if (list->count > 0)
         cursor->launches = program_append(builder, LANE_HOST, list->launches);
+    cursor->last_kernel = list->count - 1;
+    while (cursor->last_kernel >= 0 && list->steps[cursor->last_kernel].lane != LANE_COMPUTE)
+        cursor->last_kernel--;
 }
 
 static void
@@ -185,20 +192,25 @@ wait_for_weights(struct program_builder *builder, struct pass_cursor *cursor, in
     cursor->has_weights = true;
 }
 
+/* The next kernel, and those behind it up to an exchange, if nothing is to be waited for on the
+ * way. */
 static void
-append_kernel(struct program_builder *builder, struct pass_cursor *cursor,
-              const struct priced_list *list)
+append_kernels(struct program_builder *builder, struct pass_cursor *cursor,
+               const struct priced_list *list)
 {
-    int64_t position = cursor->position, behind = position + 1;
-    int32_t item = program_append(builder, LANE_COMPUTE, list->steps[position].work);
-    cursor->last_compute = item;
-    wait_for_due(builder, cursor, item);
+    const struct priced_step *steps = &list->steps[cursor->position];
+    int64_t left = list->count - cursor->position, count = 1;
+    cursor->last_compute = program_append_kernels(builder, steps, 1);
+    wait_for_due(builder, cursor, cursor->last_compute);
     if (!cursor->has_weights)
-        wait_for_weights(builder, cursor, item);
-    while (behind < list->count && list->steps[behind].lane != LANE_COMPUTE)
-        behind++;
-    if (behind == list->count)
-        program_wait(builder, item, cursor->launches);
+        wait_for_weights(builder, cursor, cursor->last_compute);
+    while (count < left && cursor->waiting_count == 0 && steps[count].lane == LANE_COMPUTE)
+        count++;
+    if (count > 1)
+        cursor->last_compute = program_append_kernels(builder, steps + 1, count - 1);
+    cursor->position += count;
+    if (cursor->position == cursor->last_kernel + 1)
+        program_wait(builder, cursor->last_compute, cursor->launches);
 }
 
 static void
@@ -209,6 +221,7 @@ append_exchange(struct program_builder *builder, struct pass_cursor *cursor,
     program_wait(builder, item, cursor->last_compute);
     wait_for_due(builder, cursor, item);
     expect(cursor, item, cursor->block, step->needed_at);
+    cursor->position++;
 }
 
 /* The pass as far as its next exchange that must be waited for; false at its end. */
@@ -226,10 +239,9 @@ advance(struct program_builder *builder, struct pass_cursor *cursor)
         while (cursor->position < list->count) {
             const struct priced_step *step = &list->steps[cursor->position];
             if (step->lane == LANE_COMPUTE)
-                append_kernel(builder, cursor, list);
+                append_kernels(builder, cursor, list);
             else
                 append_exchange(builder, cursor, step);
-            cursor->position++;
             if (step->lane != LANE_COMPUTE && step->needed_at == cursor->position)
                 return true;
         }

@@ -16,84 +16,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "sim/engine/sharing.h"
-
-enum { NO_LINK = 0 }; /* links are counted from 1 */
-
-static const uint32_t UNVISITED = UINT32_MAX;
-static const uint32_t NO_DRAIN = UINT32_MAX;
-
-/* Relative: levels this near to the one from which all is filled anew are filled anew too. */
-static const double LEVEL_MARGIN = 1e-9;
-
-/* A drain as its resource sees it. */
-struct member {
-    double amount; /* of the resource per unit of the drain's rate */
-    uint32_t drain;
-    uint32_t link;
-};
-
-struct supply {
-    double capacity_per_s;
-    double asked_per_s; /* by its drains, if all were at their top rates */
-    struct member *members;
-    size_t member_count, member_capacity;
-    uint32_t lone;   /* the drain that has it to itself and is no member yet, or NO_DRAIN */
-    uint32_t visit;  /* its number in the group that is being rated, or UNVISITED */
-    bool is_changed; /* waits in `changed` */
-    bool is_shared;  /* was short when last rated: drains may be below their top rates */
-};
-
-/* A resource as its drain sees it. */
-struct link {
-    uint32_t resource;
-    uint32_t place; /* among the resource's members; of a free link: the next one's number */
-    double amount;
-};
-
-/* Apart from what else is known of a drain: read for every member of a resource that is rated. */
-struct pace {
-    double rate_per_s;
-    double level; /* rate over weight */
-    double top_rate_per_s;
-    double weight;
-};
-
-struct drain {
-    const struct task_demand *demand;
-    uint32_t resource_base;
-    uint32_t first_link; /* NO_LINK: it is alone on its resources, and has no pace yet */
-    uint32_t link_count; /* of one that has left: the next free drain, or NO_DRAIN */
-    bool is_visited;
-};
-
-struct contention {
-    const struct task_graph *graph;
-    struct arena *arena;
-    struct sharing *sharing;
-    struct supply *supplies;
-    size_t supply_count;
-    struct drain *drains; /* those that have left are used again */
-    size_t drain_count, drain_capacity;
-    struct pace *paces; /* by drain */
-    size_t pace_capacity;
-    uint32_t free_drain; /* or NO_DRAIN */
-    struct link *links;
-    size_t link_count, link_capacity;
-    uint32_t *free_links; /* by length: runs of links to use again, chained by `place` */
-    size_t free_capacity;
-    uint32_t *changed; /* resources, in the order in which they changed */
-    size_t changed_count, settled_count;
-    double changed_level; /* below it rates stay as they are */
-    uint32_t *group_resources;
-    size_t group_resource_count;
-    bool group_is_short;    /* some of these are */
-    uint32_t *group_drains; /* like the next, with room for all drains */
-    size_t group_drain_capacity;
-    double *group_rates_per_s;
-    size_t group_rate_capacity;
-    size_t group_drain_count;
-};
+#include "sim/engine/contention_state.h"
 
 struct contention *
 contention_new(const struct task_graph *graph, struct arena *arena)
@@ -117,19 +40,6 @@ contention_new(const struct task_graph *graph, struct arena *arena)
         contention->supplies[i].lone = NO_DRAIN;
     }
     return contention;
-}
-
-static void
-set_rate(struct pace *pace, double rate_per_s)
-{
-    pace->rate_per_s = rate_per_s;
-    pace->level = rate_per_s / pace->weight;
-}
-
-static bool
-supply_is_short(const struct supply *supply)
-{
-    return supply->asked_per_s > supply->capacity_per_s * (1 + SHARING_TOLERANCE);
 }
 
 /* From that level on the resource's drains may get other rates. */
@@ -264,25 +174,51 @@ take_alone(struct contention *contention, uint32_t index)
     return true;
 }
 
+static struct pace
+top_pace(const struct task_demand *demand)
+{
+    struct pace pace = {.top_rate_per_s = demand->top_rate_per_s, .weight = demand->weight};
+    pace_set_rate(&pace, demand->top_rate_per_s);
+    return pace;
+}
+
+/* So much more is asked of a resource, which may be short from now on. */
+static void
+ask(struct contention *contention, uint32_t resource, double more_per_s)
+{
+    struct supply *supply = &contention->supplies[resource];
+    supply->asked_per_s += more_per_s;
+    if (supply_is_short(supply))
+        note_change(contention, resource, 0);
+}
+
+/* What a drain has asked of a resource is asked for no longer; so many members stay. */
+static void
+give_up(struct contention *contention, const struct link *link, const struct pace *pace,
+        size_t members_left)
+{
+    struct supply *supply = &contention->supplies[link->resource];
+    supply->asked_per_s -= link->amount * pace->top_rate_per_s;
+    if (members_left == 0)
+        supply->asked_per_s = 0; /* ends what rounding has left */
+    if (supply->is_shared)
+        note_change(contention, link->resource, pace->level);
+}
+
 /* Links a drain to its resources, of which some may be short from now on. */
 static void
 link_drain(struct contention *contention, uint32_t index)
 {
     struct drain *drain = &contention->drains[index];
     const struct task_demand *demand = drain->demand;
-    struct pace *pace = &contention->paces[index];
-    *pace = (struct pace){.top_rate_per_s = demand->top_rate_per_s, .weight = demand->weight};
-    set_rate(pace, demand->top_rate_per_s);
+    contention->paces[index] = top_pace(demand);
     drain->first_link = take_links(contention, demand->usage_count);
     drain->link_count = (uint32_t)demand->usage_count;
     for (uint32_t i = 0; i < demand->usage_count; i++) {
         uint32_t resource = resource_of(contention, drain, i);
-        struct supply *supply = &contention->supplies[resource];
         insert_member(contention, resource,
                       (struct member){demand->usages[i].amount, index, drain->first_link + i});
-        supply->asked_per_s += demand->usages[i].amount * demand->top_rate_per_s;
-        if (supply_is_short(supply))
-            note_change(contention, resource, 0);
+        ask(contention, resource, demand->usages[i].amount * demand->top_rate_per_s);
     }
 }
 
@@ -314,26 +250,6 @@ contention_join(struct contention *contention, const struct task_demand *demand,
     return index;
 }
 
-bool
-contention_replace(struct contention *contention, uint32_t drain,
-                   const struct task_demand *demand, uint32_t resource_base)
-{
-    struct drain *leaver = &contention->drains[drain];
-    const struct task_demand *before = leaver->demand;
-    if (leaver->first_link != NO_LINK || contention->changed_count > 0 ||
-        leaver->resource_base != resource_base || before->usage_count != demand->usage_count)
-        return false;
-    for (size_t i = 0; i < demand->usage_count; i++) {
-        uint32_t resource = demand->usages[i].resource;
-        double asked_per_s = demand->usages[i].amount * demand->top_rate_per_s;
-        if (resource != before->usages[i].resource ||
-            !has_room_for(&contention->supplies[resource_base + resource], asked_per_s))
-            return false;
-    }
-    leaver->demand = demand;
-    return true;
-}
-
 static void
 unlink_drain(struct contention *contention, uint32_t drain)
 {
@@ -341,14 +257,8 @@ unlink_drain(struct contention *contention, uint32_t drain)
     const struct pace *pace = &contention->paces[drain];
     for (uint32_t i = 0; i < leaver->link_count; i++) {
         struct link link = contention->links[leaver->first_link + i];
-        struct supply *supply = &contention->supplies[link.resource];
         remove_member(contention, link);
-        supply->asked_per_s -= link.amount * pace->top_rate_per_s;
-        if (supply->member_count == 0) {
-            supply->asked_per_s = 0; /* ends what rounding has left */
-        }
-        if (supply->is_shared)
-            note_change(contention, link.resource, pace->level);
+        give_up(contention, &link, pace, contention->supplies[link.resource].member_count);
     }
     give_links_back(contention, leaver->first_link, leaver->link_count);
 }
@@ -366,135 +276,93 @@ contention_leave(struct contention *contention, uint32_t drain)
     contention->free_drain = drain;
 }
 
-/* Adds up anew what is asked of a resource: joins and leaves leave rounding behind. */
-static void
-add_up_anew(const struct contention *contention, struct supply *supply)
+/* Another one in the place of a drain that had its resources to itself. */
+static bool
+replace_alone(const struct contention *contention, struct drain *drain,
+              const struct task_demand *demand)
 {
-    supply->asked_per_s = 0;
-    for (size_t i = 0; i < supply->member_count; i++) {
-        const struct member *member = &supply->members[i];
-        supply->asked_per_s += member->amount * contention->paces[member->drain].top_rate_per_s;
+    for (size_t i = 0; i < demand->usage_count; i++) {
+        uint32_t resource = drain->resource_base + demand->usages[i].resource;
+        double asked_per_s = demand->usages[i].amount * demand->top_rate_per_s;
+        if (!has_room_for(&contention->supplies[resource], asked_per_s))
+            return false;
     }
+    drain->demand = demand;
+    return true;
 }
 
-/* Takes a resource into the group if it holds, or until now held, anyone back. */
+/* The last of a resource's members from now on, as one that joins. */
 static void
-visit_resource(struct contention *contention, uint32_t resource)
+move_behind_others(struct contention *contention, struct link *link)
 {
-    struct supply *supply = &contention->supplies[resource];
-    if (supply->visit != UNVISITED)
-        return;
-    if (supply->is_changed) {
-        supply->is_changed = false;
-        add_up_anew(contention, supply);
-    }
-    if (!supply_is_short(supply) && !supply->is_shared) {
-        return;
-    }
-    supply->is_shared = supply_is_short(supply);
-    contention->group_is_short |= supply->is_shared;
-    supply->visit = sharing_add_resource(contention->sharing, supply->capacity_per_s);
-    contention->group_resources[contention->group_resource_count++] = resource;
+    const struct supply *supply = &contention->supplies[link->resource];
+    uint32_t last = (uint32_t)supply->member_count - 1;
+    struct member own = supply->members[link->place];
+    supply->members[link->place] = supply->members[last];
+    contention->links[supply->members[last].link].place = link->place;
+    supply->members[last] = own;
+    link->place = last;
 }
 
-/* Takes a drain into the group, and those of its resources that belong there. */
-static void
-visit_drain(struct contention *contention, uint32_t index)
+static bool
+has_company(const struct contention *contention, const struct drain *drain)
+{
+    bool has_others = false;
+    for (uint32_t i = 0; i < drain->link_count && !has_others; i++) {
+        uint32_t resource = contention->links[drain->first_link + i].resource;
+        has_others = contention->supplies[resource].member_count > 1;
+    }
+    return has_others;
+}
+
+/* Another one in the place of a drain that is linked, in the order of unlink_drain and link_drain.
+ * Without company it may have all to itself from now on. */
+static bool
+replace_linked(struct contention *contention, uint32_t index, const struct task_demand *demand)
 {
     struct drain *drain = &contention->drains[index];
-    if (drain->is_visited)
-        return;
-    drain->is_visited = true;
-    contention->group_drains[contention->group_drain_count++] = index;
-    const struct pace *pace = &contention->paces[index];
-    (void)sharing_add_taker(contention->sharing, pace->top_rate_per_s, pace->weight);
+    struct link *links = &contention->links[drain->first_link];
+    if (!has_company(contention, drain))
+        return false;
     for (uint32_t i = 0; i < drain->link_count; i++) {
-        const struct link *link = &contention->links[drain->first_link + i];
-        visit_resource(contention, link->resource);
-        uint32_t visit = contention->supplies[link->resource].visit;
-        if (visit != UNVISITED) {
-            sharing_add_usage(contention->sharing, visit, link->amount);
-        }
+        move_behind_others(contention, &links[i]);
+        give_up(contention, &links[i], &contention->paces[index], links[i].place);
     }
+    drain->demand = demand;
+    contention->paces[index] = top_pace(demand);
+    for (uint32_t i = 0; i < drain->link_count; i++) {
+        links[i].amount = demand->usages[i].amount;
+        contention->supplies[links[i].resource].members[links[i].place].amount =
+            links[i].amount;
+        ask(contention, links[i].resource, links[i].amount * demand->top_rate_per_s);
+    }
+    return true;
 }
 
-/* Visits the drains of a resource that may change; returns what they may have together. */
-static double
-visit_drains_of(struct contention *contention, const struct supply *supply)
+/* Both name the same resources, each once. */
+static bool
+takes_the_same(const struct task_demand *a, const struct task_demand *b)
 {
-    double left_per_s = supply->capacity_per_s;
-    for (size_t i = 0; i < supply->member_count; i++) {
-        const struct member *member = &supply->members[i];
-        const struct pace *pace = &contention->paces[member->drain];
-        if (pace->level >= contention->changed_level) {
-            visit_drain(contention, member->drain);
-        } else {
-            left_per_s -= member->amount * pace->rate_per_s;
-        }
-    }
-    return left_per_s;
-}
-
-static void
-gather_group(struct contention *contention, uint32_t root)
-{
-    contention->group_resource_count = 0;
-    contention->group_drain_count = 0;
-    contention->group_is_short = false;
-    sharing_clear(contention->sharing, contention->changed_level);
-    visit_resource(contention, root);
-    for (uint32_t at = 0; at < contention->group_resource_count; at++) {
-        const struct supply *supply = &contention->supplies[contention->group_resources[at]];
-        sharing_set_capacity(contention->sharing, at, visit_drains_of(contention, supply));
-    }
-}
-
-static void
-forget_visits(struct contention *contention)
-{
-    for (size_t i = 0; i < contention->group_drain_count; i++)
-        contention->drains[contention->group_drains[i]].is_visited = false;
-    for (size_t i = 0; i < contention->group_resource_count; i++)
-        contention->supplies[contention->group_resources[i]].visit = UNVISITED;
-}
-
-/* Of what is short no longer, each gets its top rate: half of all groups. */
-static void
-rate_group(struct contention *contention)
-{
-    if (contention->group_is_short)
-        sharing_solve(contention->sharing);
-    for (uint32_t i = 0; i < contention->group_drain_count; i++) {
-        struct pace *pace = &contention->paces[contention->group_drains[i]];
-        double rate_per_s = contention->group_is_short
-                                ? sharing_rate_per_s(contention->sharing, i)
-                                : pace->top_rate_per_s;
-        contention->group_rates_per_s[i] = rate_per_s;
-        set_rate(pace, rate_per_s);
-    }
+    bool is_same = a->usage_count == b->usage_count;
+    for (size_t i = 0; i < a->usage_count && is_same; i++)
+        is_same = a->usages[i].resource == b->usages[i].resource &&
+                  (i == 0 || a->usages[i].resource > a->usages[i - 1].resource);
+    return is_same;
 }
 
 bool
-contention_settle(struct contention *contention, struct contention_group *group)
+contention_replace(struct contention *contention, uint32_t drain,
+                   const struct task_demand *demand, uint32_t resource_base)
 {
-    while (contention->settled_count < contention->changed_count) {
-        uint32_t root = contention->changed[contention->settled_count++];
-        if (!contention->supplies[root].is_changed) {
-            continue; /* was part of an earlier group */
-        }
-        gather_group(contention, root);
-        rate_group(contention);
-        forget_visits(contention);
-        if (contention->group_drain_count == 0) {
-            continue; /* short for a moment only, or left by all */
-        }
-        *group =
-            (struct contention_group){contention->group_drains, contention->group_rates_per_s,
-                                      contention->group_drain_count};
-        return true;
-    }
-    contention->settled_count = 0;
-    contention->changed_count = 0;
-    contention->changed_level = HUGE_VAL;
-    return false;
+    struct drain *leaver = &contention->drains[drain];
+    if (leaver->resource_base != resource_base || !takes_the_same(leaver->demand, demand))
+        return false;
+    return leaver->first_link == NO_LINK ? replace_alone(contention, leaver, demand)
+                                         : replace_linked(contention, drain, demand);
+}
+
+bool
+contention_is_settled(const struct contention *contention)
+{
+    return contention->changed_count == 0;
 }

@@ -20,10 +20,13 @@ uint32_t contention_join(struct contention *contention, const struct task_demand
                          uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);
 
-/* A drain leaves and another one joins under its number: done, and true, if nothing comes of it for
- * anyone. That is, if the one has the resources that the other names to itself. */
+/* The same as a leave and then a join, by whoever takes the same resources: false, and nothing done,
+ * where it is not that simple. */
 bool contention_replace(struct contention *contention, uint32_t drain,
                         const struct task_demand *demand, uint32_t resource_base);
+
+/* Whether nobody's rate is to change for what has joined and left. */
+bool contention_is_settled(const struct contention *contention);
 
 /* Drains that hang together, with the rates that they have from now on. */
 struct contention_group {

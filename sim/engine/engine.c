@@ -316,38 +316,54 @@ next_of_chain(const struct engine *engine, uint32_t index, uint32_t lane)
     return is_next && task->delay_ps == 0 && takes_resources(engine, task) ? next : TASK_NONE;
 }
 
-/* Runs what comes behind a drain that ends now without the agenda, as long as each task has the
- * resources to itself that the one before it had, and ends before anyone else is due. The lane's
- * task is then the last of them, which ends at the engine's new time. */
-static void
+/* Whether nobody else is due before the lane's drain ends: others are not before *others_ps. Where
+ * many lanes run beside each other it is in vain to look: only behind an event of its own. */
+static bool
+ends_first(const struct engine *engine, uint32_t lane, int64_t end_ps, int64_t *others_ps)
+{
+    if (lane != engine->last_lane || !contention_is_settled(engine->contention))
+        return false;
+    if (end_ps >= *others_ps)
+        *others_ps = event_queue_others_ps(engine->queue, end_ps);
+    return end_ps < *others_ps;
+}
+
+/* Goes on with what comes behind the lane's drain, that ends now, if it takes the same resources;
+ * and without the agenda as long as that ends before anyone else is due. False where the drain is
+ * still to be ended, at the engine's new time. */
+static bool
 run_chain(struct engine *engine, uint32_t lane, struct lane_use *use)
 {
     int64_t others_ps = engine->now_ps;
     for (;;) {
         int32_t next = next_of_chain(engine, use->task, lane);
         if (next == TASK_NONE)
-            return;
+            return false;
         const struct task *task = &engine->tasks[next];
         const struct task_demand *demand = &engine->demands[task->demand];
+        if (!contention_replace(engine->contention, use->phase, demand, task->resource_base))
+            return false;
+        struct trace_entry *entry = &engine->entries[next];
         int64_t end_ps = engine->now_ps + drain_ps(task->work, demand->top_rate_per_s);
-        if (end_ps >= others_ps)
-            others_ps = event_queue_others_ps(engine->queue, end_ps);
-        if (end_ps >= others_ps ||
-            !contention_replace(engine->contention, use->phase, demand, task->resource_base))
-            return;
-        engine->entries[next] =
-            (struct trace_entry){engine->now_ps, end_ps, (int32_t)use->task, 0};
+        *entry = (struct trace_entry){engine->now_ps, end_ps, (int32_t)use->task, 0};
+        use->task = (uint32_t)next;
+        if (!ends_first(engine, lane, end_ps, &others_ps)) {
+            engine->drains[use->phase] =
+                (struct drain){task->work, demand->top_rate_per_s, engine->now_ps, lane};
+            event_queue_set(engine->queue, lane, end_ps);
+            prefetch_follower(engine, (uint32_t)next);
+            return true;
+        }
         engine->trace->event_count++;
         engine->now_ps = end_ps;
-        use->task = (uint32_t)next;
     }
 }
 
-/* Where many lanes run beside each other it is in vain to try. */
+/* A rendezvous has other lanes to free, and a lane may have to ask how long it is held up. */
 static bool
-may_begin_chain(const struct engine *engine, uint32_t lane)
+may_go_on(const struct engine *engine, uint32_t lane)
 {
-    return lane == engine->last_lane && !engine->lanes[lane].is_joint &&
+    return !engine->lanes[lane].is_joint &&
            (!engine->has_holds || task_graph_lane(engine->graph, lane).behind == TASK_NONE);
 }
 
@@ -362,8 +378,10 @@ take_event(struct engine *engine, uint32_t index)
     }
     if (lane->phase != PHASE_PLAIN) {
         engine->entries[lane->task].end_ps = engine->now_ps;
-        if (may_begin_chain(engine, index))
-            run_chain(engine, index, lane);
+        if (may_go_on(engine, index) && run_chain(engine, index, lane)) {
+            engine->last_lane = index;
+            return;
+        }
         contention_leave(engine->contention, lane->phase);
     }
     engine->last_lane = index;

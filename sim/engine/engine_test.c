@@ -325,8 +325,11 @@ add_kernel_demands(struct task_graph *graph)
         {{0, 0.5}, {1, 0.5}}, {{0, 0.9}, {1, 0.3}}, {{0, 0.7}, {1, 1.5}},
         {{1, 0.4}, {0, 0.4}}, {{0, 0.4}, {0, 0.4}}, {{1, 0.8}, {0, 0}},
     };
-    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++)
-        (void)task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, usages[i], 2});
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
+        struct task_demand demand = {UNIT_A_PS / (double)(1 + i % 2), (double)(1 + i % 3),
+                                     usages[i], 2};
+        (void)task_graph_add_demand(graph, &demand);
+    }
     (void)task_graph_add_demand(graph, &(struct task_demand){UNIT_A_PS, 1, NULL, 0});
 }
 

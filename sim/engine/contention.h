@@ -20,8 +20,8 @@ uint32_t contention_join(struct contention *contention, const struct task_demand
                          uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);
 
-/* The same as a leave and then a join, by whoever takes the same resources: false, and nothing done,
- * where it is not that simple. */
+/* The same as a leave and then a join, by whoever takes the same resources: false, and nothing
+ * done, where it is not that simple. */
 bool contention_replace(struct contention *contention, uint32_t drain,
                         const struct task_demand *demand, uint32_t resource_base);
 

@@ -47,7 +47,9 @@ static void
 note_change(struct contention *contention, uint32_t resource, double level)
 {
     struct supply *supply = &contention->supplies[resource];
-    contention->changed_level = fmin(contention->changed_level, level * (1 - LEVEL_MARGIN));
+    double from_level = level * (1 - LEVEL_MARGIN);
+    if (from_level < contention->changed_level)
+        contention->changed_level = from_level;
     if (!supply->is_changed) {
         supply->is_changed = true;
         contention->changed[contention->changed_count++] = resource;

@@ -18,7 +18,6 @@
 #include "sim/engine/engine.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/units.h"
@@ -395,7 +394,8 @@ change_rate(struct engine *engine, struct drain *drain, double rate_per_s)
         return;
     }
     double elapsed_s = (double)(engine->now_ps - drain->updated_ps) * S_PER_PS;
-    drain->remaining = fmax(0, drain->remaining - drain->rate_per_s * elapsed_s);
+    double remaining = drain->remaining - drain->rate_per_s * elapsed_s;
+    drain->remaining = remaining > 0 ? remaining : 0;
     drain->rate_per_s = rate_per_s;
     drain->updated_ps = engine->now_ps;
     event_queue_set(engine->queue, drain->lane,

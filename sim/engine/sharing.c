@@ -7,12 +7,15 @@
  *
  * A taker that stops at some level leaves more to the others than it would have taken above it,
  * so the levels of its resources only rise. Hence the heap may hold outdated levels of
- * resources: they are too low, and are corrected when they come to the top. */
+ * resources: they are too low, and are corrected when they come to the top.
+ *
+ * Few takers ask the same again and again, as kernels of equal layers beside equal collectives do:
+ * such questions are kept with their answers. */
 #include "sim/engine/sharing.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 static const double RISING = -1; /* the rate of a taker that has not stopped */
 
@@ -47,6 +50,28 @@ struct stop {
     uint32_t index; /* a taker, or resource + taker_count: takers come first on ties */
 };
 
+enum {
+    KEPT_TAKERS = 4,
+    KEPT_RESOURCES = 4,
+    KEPT_USAGES = 8,
+    KEPT_NUMBERS = 1 + 2 * KEPT_TAKERS + KEPT_RESOURCES + KEPT_USAGES,
+    KEPT_PLACES = 64, /* a power of two */
+};
+
+/* Which usages are of which taker and resource, in octal digits: never 0; and all numbers. */
+struct question {
+    uint64_t shape;
+    uint64_t hash;
+    size_t number_count;
+    double numbers[KEPT_NUMBERS];
+};
+
+struct kept {
+    uint64_t shape; /* 0: nothing is kept here yet */
+    double numbers[KEPT_NUMBERS];
+    double rates_per_s[KEPT_TAKERS];
+};
+
 struct sharing {
     struct arena *arena;
     struct taker *takers; /* and one more that ends the last one's usages */
@@ -61,6 +86,7 @@ struct sharing {
     size_t stop_count, stop_capacity;
     size_t rising_count; /* takers */
     double level;        /* reached so far */
+    struct kept *kept;   /* by hash: the last such question */
 };
 
 struct sharing *
@@ -70,6 +96,9 @@ sharing_new(struct arena *arena)
     sharing->arena = arena;
     sharing->resources =
         arena_grow(arena, NULL, 0, &sharing->resource_capacity, sizeof *sharing->resources);
+    sharing->kept = arena_alloc_unset(arena, KEPT_PLACES, sizeof *sharing->kept);
+    for (int i = 0; i < KEPT_PLACES; i++)
+        sharing->kept[i].shape = 0;
     return sharing;
 }
 
@@ -253,7 +282,8 @@ resource_level(const struct resource *resource, double at_least)
     if (resource->slope <= 0) {
         return at_least;
     }
-    return fmax(at_least, (resource->capacity_per_s - resource->taken_per_s) / resource->slope);
+    double level = (resource->capacity_per_s - resource->taken_per_s) / resource->slope;
+    return level > at_least ? level : at_least;
 }
 
 /* The sums added up anew: subtraction has left rounding in the running ones. */
@@ -333,20 +363,88 @@ take_first_stop(struct sharing *sharing)
     drop_first_stop(sharing);
 }
 
-void
-sharing_solve(struct sharing *sharing)
+static void
+fill(struct sharing *sharing)
 {
-    if (sharing->taker_count == 0) {
-        return;
-    }
     make_room(sharing);
     end_lists(sharing);
     fill_shares(sharing);
     fill_stops(sharing);
     sharing->rising_count = sharing->taker_count;
-    while (sharing->rising_count > 0) {
+    while (sharing->rising_count > 0)
         take_first_stop(sharing);
+}
+
+static bool
+is_kept(const struct sharing *sharing)
+{
+    return sharing->taker_count <= KEPT_TAKERS && sharing->resource_count <= KEPT_RESOURCES &&
+           sharing->usage_count <= KEPT_USAGES;
+}
+
+static void
+ask(struct question *question, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    question->hash = question->hash * 31 + bits;
+    question->numbers[question->number_count++] = number;
+}
+
+/* What is asked, before anything of it is answered. */
+static void
+write_question(const struct sharing *sharing, struct question *question)
+{
+    enum { NEXT_TAKER = 7 };
+    question->shape = 1 + sharing->resource_count;
+    question->hash = question->number_count = 0;
+    ask(question, sharing->level);
+    for (size_t i = 0; i < sharing->resource_count; i++)
+        ask(question, sharing->resources[i].capacity_per_s);
+    size_t usage = 0;
+    for (size_t i = 0; i < sharing->taker_count; i++) {
+        const struct taker *taker = &sharing->takers[i];
+        size_t end = i + 1 < sharing->taker_count ? taker[1].usage_begin : sharing->usage_count;
+        question->shape = question->shape * 8 + NEXT_TAKER;
+        ask(question, taker->top_rate_per_s);
+        ask(question, taker->weight);
+        for (; usage < end; usage++) {
+            question->shape = question->shape * 8 + sharing->usages[usage].resource;
+            ask(question, sharing->usages[usage].amount);
+        }
     }
+}
+
+/* Answered from what is kept, or worked out and kept in place of what was. */
+static void
+look_up(struct sharing *sharing)
+{
+    struct question question;
+    write_question(sharing, &question);
+    uint64_t mixed = (question.hash ^ question.shape) * 0x9E3779B97F4A7C15u;
+    struct kept *kept = &sharing->kept[mixed >> 32 & (KEPT_PLACES - 1)];
+    size_t bytes = question.number_count * sizeof *question.numbers;
+    if (kept->shape == question.shape && memcmp(kept->numbers, question.numbers, bytes) == 0) {
+        for (size_t i = 0; i < sharing->taker_count; i++)
+            sharing->takers[i].rate_per_s = kept->rates_per_s[i];
+        return;
+    }
+    fill(sharing);
+    kept->shape = question.shape;
+    memcpy(kept->numbers, question.numbers, bytes);
+    for (size_t i = 0; i < sharing->taker_count; i++)
+        kept->rates_per_s[i] = sharing->takers[i].rate_per_s;
+}
+
+void
+sharing_solve(struct sharing *sharing)
+{
+    if (sharing->taker_count == 0)
+        return;
+    if (is_kept(sharing))
+        look_up(sharing);
+    else
+        fill(sharing);
 }
 
 double

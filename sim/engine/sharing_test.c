@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "sim/base/check_arena.h"
+#include "sim/base/check_often.h"
 #include "sim/base/check_random.h"
 
 enum { CASES = 300, TAKERS_MAX = 40, RESOURCES_MAX = 12, USAGES_MAX = 4 };
@@ -291,6 +292,40 @@ START_TEST(doubling_everything_doubles_the_rates)
 }
 END_TEST
 
+/* Of four takers and resources at most, and of few numbers: many come again, or differ in one. */
+static struct question
+small_question(uint64_t *state)
+{
+    struct question q = {.taker_count = 1 + check_random_below(state, 4),
+                         .resource_count = 1 + check_random_below(state, 3)};
+    for (size_t r = 0; r < q.resource_count; r++)
+        q.capacity[r] = 1 + check_random_below(state, 2);
+    for (size_t t = 0; t < q.taker_count; t++) {
+        q.top_rate[t] = 1 + check_random_below(state, 2);
+        q.weight[t] = 1 + check_random_below(state, 2);
+        for (size_t r = 0; r < q.resource_count; r++)
+            q.amount[t][r] = check_random_below(state, 3);
+    }
+    return q;
+}
+
+/* Against one that has never been asked anything. */
+START_TEST(what_was_asked_before_is_answered_as_if_it_were_new)
+{
+    struct sharing *sharing = sharing_new(arena);
+    uint64_t state = 9;
+    for (int i = 0; i < 10 * CASES; i++) {
+        struct arena *own = arena_new_beside(arena);
+        struct question again = small_question(&state), anew = again;
+        solve(sharing, &again);
+        solve(sharing_new(own), &anew);
+        for (size_t t = 0; t < again.taker_count; t++)
+            CHECK_OFTEN(again.rate[t] == anew.rate[t]);
+        arena_free(own);
+    }
+}
+END_TEST
+
 Suite *sharing_suite(void);
 
 Suite *
@@ -310,6 +345,7 @@ sharing_suite(void)
     tcase_add_test(facts, a_level_known_to_be_reached_changes_nothing);
     tcase_add_test(facts, everyone_is_at_the_top_or_has_a_bottleneck);
     tcase_add_test(facts, doubling_everything_doubles_the_rates);
+    tcase_add_test(facts, what_was_asked_before_is_answered_as_if_it_were_new);
     suite_add_tcase(suite, facts);
     return suite;
 }

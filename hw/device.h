@@ -94,9 +94,10 @@ struct device_gemm {
      * meet on few of the channels of memory. 0: all distances are alike. */
     double crowded_fraction[DTYPE_COUNT];
     double crowded_pitch_bytes;
-    /* Of a row: what loading takes more for each that a workgroup has to walk down, since
-     * neighbours stray apart and find less of each other's loads in L2. */
-    double stray_per_byte[DTYPE_COUNT];
+    /* What loading takes more for the root of the bytes of a row that a workgroup walks down:
+     * neighbours stray apart, as walkers at random do, and find less of each other's loads in
+     * L2. */
+    double stray_per_root_byte[DTYPE_COUNT];
     double split_s; /* meeting again after a split of k */
     /* Meeting again after steps of all tiles were dealt out evenly; 0: the library never does. */
     double stream_k_s[DTYPE_COUNT];

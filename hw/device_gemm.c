@@ -4,7 +4,7 @@
 struct gemm_reading {
     struct device_gemm gemm;
     const struct json *tiles, *dtype_tiles, *grouped_tiles, *step_s, *stream_k_s;
-    const struct json *crowded_fraction, *stray_per_byte, *result_scaled_fp8;
+    const struct json *crowded_fraction, *stray_per_root_byte, *result_scaled_fp8;
     const struct json *hidden_fill_fraction, *machine_clock_fraction;
     const struct json *dtype_exposed_fraction, *dtype_tile_s, *dtype_store_bytes_per_s;
     const struct json *dtype_split_s, *dtype_add_bytes_per_s, *dtype_load_bytes_per_s;
@@ -27,7 +27,7 @@ static const struct json_field gemm_fields[] = {
     FIELD_VALUE("step_s", gemm_reading, step_s),
     FIELD_OPTIONAL("stream_k_s", gemm_reading, stream_k_s),
     FIELD_OPTIONAL("crowded_fraction", gemm_reading, crowded_fraction),
-    FIELD_OPTIONAL("stray_per_byte", gemm_reading, stray_per_byte),
+    FIELD_OPTIONAL("stray_per_root_byte", gemm_reading, stray_per_root_byte),
     FIELD_OPTIONAL("hidden_fill_fraction", gemm_reading, hidden_fill_fraction),
     FIELD_OPTIONAL("machine_clock_fraction", gemm_reading, machine_clock_fraction),
     FIELD_OPTIONAL("result_scaled_fp8", gemm_reading, result_scaled_fp8),
@@ -229,7 +229,7 @@ read_gemm_by_dtype(struct gemm_reading *reading, struct error_list *errors)
         {reading->step_s, gemm->step_s, 0, SECONDS_MAXIMUM},
         {reading->stream_k_s, gemm->stream_k_s, 0, SECONDS_MAXIMUM},
         {reading->crowded_fraction, gemm->crowded_fraction, 0, 10},
-        {reading->stray_per_byte, gemm->stray_per_byte, 0, 1},
+        {reading->stray_per_root_byte, gemm->stray_per_root_byte, 0, 1},
         {reading->hidden_fill_fraction, gemm->hidden_fill_fraction, 0, 1},
         {reading->dtype_exposed_fraction, gemm->dtype_exposed_fraction, 0, 1},
         {reading->dtype_tile_s, gemm->dtype_tile_s, 0, SECONDS_MAXIMUM},

@@ -72,7 +72,7 @@ oracle_step(const struct attempt *a, double *multiply_s, double *load_s)
     double loads = gemm->dtype_load_bytes_per_s[work->dtype];
     *multiply_s = 2 * a->m * a->n * a->depth / rate;
     double strayed =
-        1 + work->k * dtype_bytes(work->dtype) * a->device->gemm.stray_per_byte[work->dtype];
+        1 + sqrt(work->k * dtype_bytes(work->dtype)) * gemm->stray_per_root_byte[work->dtype];
     *load_s = (a_rows + b_rows) * a->depth * dtype_bytes(work->dtype) * units * strayed /
               clock / (loads > 0 ? loads : a->device->memory.l2_bytes_per_s);
 }

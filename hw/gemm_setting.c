@@ -1,6 +1,8 @@
 /* Bytes and flop of a product, and the device's rates for it as seconds. */
 #include "hw/gemm_setting.h"
 
+#include <math.h>
+
 static double
 count_rows(const struct gemm_work *work)
 {
@@ -107,7 +109,7 @@ load_s_per_byte(const struct device *device, const struct gemm_work *work)
     double bytes_per_s =
         own_or(gemm->dtype_load_bytes_per_s[work->dtype], device->memory.l2_bytes_per_s);
     return (double)device->compute_units / (bytes_per_s * clock_fraction(work)) *
-           (1 + walk_bytes * gemm->stray_per_byte[work->dtype]);
+           (1 + sqrt(walk_bytes) * gemm->stray_per_root_byte[work->dtype]);
 }
 
 static void

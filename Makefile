@@ -108,8 +108,9 @@ $(QUICK_OBJECTS): private OPT := $(OPT) $(QUICK_OPT)
 $(BUILD)/obj/validate/cpu_threads.o: private OPT := $(OPT) -fopenmp
 
 # The source of the GPU kernels, that a GPU's own compiler gets at run time: its lines as text.
-GPU_KERNELS := validate/gpu_kernels.cu validate/gpu_training.cu
-$(BUILD)/gpu_kernels.c: $(GPU_KERNELS) Makefile
+# gpu_heads.cu is there twice: for narrow heads, then for wide ones.
+GPU_KERNELS := $(patsubst %,validate/gpu_%.cu,kernels rows moves attention training heads heads)
+$(BUILD)/gpu_kernels.c: $(sort $(GPU_KERNELS)) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "validate/gpu_kernels.h"'; echo 'const char *const gpu_kernel_lines[] = {'; \
 	   cat $(GPU_KERNELS) | sed 's/[\\"]/\\&/g; s/.*/"&",/'; echo '0};'; } >$@
@@ -118,7 +119,7 @@ $(BUILD)/obj/gpu_kernels.o: $(BUILD)/gpu_kernels.c $(BUILD)/flags
 	$(call say,$(CC) $<)$(COMPILE) -MMD -MP -c $< -o $@
 
 # The same kernels as C in fp32, for tests without a GPU (validate/check_gpu.h).
-$(BUILD)/gpu_kernels_host.c: $(GPU_KERNELS) .ci/gpu-host Makefile
+$(BUILD)/gpu_kernels_host.c: $(sort $(GPU_KERNELS)) .ci/gpu-host Makefile
 	@mkdir -p $(@D)
 	@.ci/gpu-host $(GPU_KERNELS) >$@
 $(BUILD)/obj/gpu_kernels_host.o: $(BUILD)/gpu_kernels_host.c $(BUILD)/flags

@@ -103,10 +103,11 @@ struct gpu_work {
     bool (*enqueue)(void *context, int64_t set, struct error_list *errors);
     void *context;
     int64_t sets;
+    bool is_in_stream; /* not in a graph: the host keeps ahead of runs so long */
 };
 
-/* The other streams, warm-up, an estimate, then replays of a graph of many runs; times are of one
- * run. */
+/* The other streams, warm-up, an estimate, then many runs at once again and again, a graph or each
+ * for itself; times are of one run. */
 bool gpu_times_take(const struct gpu *gpu, const struct gpu_work *work,
                     struct measure_times *times, struct arena *arena,
                     struct error_list *errors);

@@ -242,7 +242,7 @@ measure(struct gemm_work *work, struct measure_result *result, struct arena *are
         return error_add(errors, ERROR_INPUT, "", "wrong by %g of the reference, not timed",
                          result->error_fraction);
     result->operand_sets = work->operands.sets;
-    struct gpu_work timed = {enqueue, work, work->operands.sets};
+    struct gpu_work timed = {.enqueue = enqueue, .context = work, .sets = work->operands.sets};
     return gpu_times_take(work->gpu, &timed, &result->times, arena, errors);
 }
 

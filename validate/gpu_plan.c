@@ -1,10 +1,14 @@
-/* Streaming kernels as launches of gpu_kernels.cu: names, grids, arguments. */
+/* Streaming kernels as launches of gpu_kernels.cu and its like: names, grids, arguments. */
 #include "validate/gpu_stream.h"
 
 #include <string.h>
 
-/* Of gpu_kernels.cu's attention. */
-enum { ATTENTION_QUERIES = 8, ATTENTION_KEYS = 32, ATTENTION_HEAD_MAX = 128 };
+/* Of gpu_attention.cu. */
+enum { ATTENTION_QUERIES = 8, ATTENTION_KEYS = 32, ATTENTION_HEAD_MAX = 256 };
+
+/* Strips of a row to a thread, at most: gpu_rows.cu holds as many of one array; of each of two it
+ * holds two, and a third comes out of L2. */
+enum { STRIPS = 4, STRIPS_OF_TWO = 3 };
 
 enum { THREADS = 256, TILE = 32, TILE_ROWS = 8, GAIN_PARTS = 64 };
 
@@ -12,6 +16,13 @@ static int64_t
 blocks(int64_t count, int64_t each)
 {
     return (count + each - 1) / each;
+}
+
+/* Sixteen bytes, which a thread loads at once. */
+static int64_t
+strip_elements(const struct kernel *kernel)
+{
+    return (int64_t)(16 / dtype_bytes(kernel->dtype));
 }
 
 /* Starts a launch whose first arguments are the operands 0, 1, ... */
@@ -40,7 +51,8 @@ flat(struct gpu_stream_launch *launch, int64_t count, int64_t each)
     add_size(launch, count);
 }
 
-/* A power of two of threads a row, as many as have something to do, whole rows in a block. */
+/* A power of two of threads a row, whole rows in a block; a thread has at most `each` elements of
+ * its row, unless the row is too wide. */
 static void
 by_rows(struct gpu_stream_launch *launch, int64_t rows, int64_t width, int64_t each)
 {
@@ -58,8 +70,7 @@ plan_elementwise(const struct kernel *kernel, struct gpu_stream_plan *plan)
 {
     const struct elementwise *elementwise = &kernel->elementwise;
     const char *op = elementwise->op;
-    int64_t elements = elementwise->elements,
-            each = (int64_t)(16 / dtype_bytes(kernel->dtype)); /* sixteen bytes a thread */
+    int64_t elements = elementwise->elements, each = strip_elements(kernel);
     if (strcmp(op, "copy") == 0)
         op = "copy_elements";
     if (strcmp(op, "silu_mul") == 0 && elementwise->launches == 2) {
@@ -78,28 +89,30 @@ plan_elementwise(const struct kernel *kernel, struct gpu_stream_plan *plan)
 }
 
 static bool
-plan_rms_norm(const struct kernel *kernel, int64_t each, struct gpu_stream_plan *plan)
+plan_rms_norm(const struct kernel *kernel, struct gpu_stream_plan *plan)
 {
     const struct rows_by_width *shape = &kernel->rows_by_width;
+    int64_t each = strip_elements(kernel), columns = TILE; /* side by side */
     if (kernel->direction == DIRECTION_FORWARD) {
-        by_rows(add_launch(plan, "rms_norm", 3), shape->rows, shape->width, each);
+        by_rows(add_launch(plan, "rms_norm", 3), shape->rows, shape->width, STRIPS * each);
         return true;
     }
     /* scratch: operand 5 a scale for each row, operand 6 partial sums (GAIN_PARTS, width) */
     struct gpu_stream_launch *dx = add_launch(plan, "rms_norm_backward", 5);
     dx->operands[4] = 5;
-    by_rows(dx, shape->rows, shape->width, each);
+    by_rows(dx, shape->rows, shape->width, STRIPS_OF_TWO * each);
     struct gpu_stream_launch *parts = add_launch(plan, "gain_gradient_parts", 4);
     parts->operands[1] = 2;
     parts->operands[2] = 5;
     parts->operands[3] = 6;
-    parts->shape = (struct gpu_shape){blocks(shape->width, THREADS), GAIN_PARTS, THREADS, 1};
+    parts->shape =
+        (struct gpu_shape){blocks(shape->width, columns * each), GAIN_PARTS, TILE, TILE_ROWS};
     add_size(parts, shape->rows);
     add_size(parts, shape->width);
     struct gpu_stream_launch *sum = add_launch(plan, "gain_gradient", 2);
     sum->operands[0] = 6;
     sum->operands[1] = 4;
-    sum->shape = (struct gpu_shape){blocks(shape->width, THREADS), 1, THREADS, 1};
+    sum->shape = (struct gpu_shape){blocks(shape->width, columns), 1, TILE, TILE_ROWS};
     add_size(sum, GAIN_PARTS);
     add_size(sum, shape->width);
     plan->scratch_counts[plan->scratch_count++] = (double)shape->rows;
@@ -111,8 +124,10 @@ static bool
 plan_rows(const struct kernel *kernel, const char *name, int operand_count,
           struct gpu_stream_plan *plan)
 {
+    int64_t strips =
+        operand_count == 2 || kernel->kind == KERNEL_GATHER ? STRIPS : STRIPS_OF_TWO;
     by_rows(add_launch(plan, name, operand_count), kernel->rows_by_width.rows,
-            kernel->rows_by_width.width, 4);
+            kernel->rows_by_width.width, strips * strip_elements(kernel));
     return true;
 }
 
@@ -120,8 +135,9 @@ static bool
 plan_transpose(const struct kernel *kernel, struct gpu_stream_plan *plan)
 {
     const struct rows_by_width *shape = &kernel->rows_by_width;
+    int64_t tile = (int64_t)TILE * 4 / (int64_t)dtype_bytes(kernel->dtype);
     struct gpu_stream_launch *launch = add_launch(plan, "transpose", 2);
-    launch->shape = (struct gpu_shape){blocks(shape->rows, TILE) * blocks(shape->width, TILE),
+    launch->shape = (struct gpu_shape){blocks(shape->rows, tile) * blocks(shape->width, tile),
                                        1, TILE, TILE_ROWS};
     add_size(launch, shape->rows);
     add_size(launch, shape->width);
@@ -140,7 +156,7 @@ plan_top_k(const struct kernel *kernel, struct gpu_stream_plan *plan)
 static bool
 plan_adamw(const struct kernel *kernel, struct gpu_stream_plan *plan)
 {
-    flat(add_launch(plan, "adamw", 4), kernel->adamw.parameters, 1);
+    flat(add_launch(plan, "adamw", 4), kernel->adamw.parameters, strip_elements(kernel));
     return true;
 }
 
@@ -177,7 +193,7 @@ plan_convolution(const struct kernel *kernel, struct gpu_stream_plan *plan)
     return true;
 }
 
-/* Forward, heads of 128 and less, and asked for by its name: a row without one means what PyTorch
+/* Forward, heads of 256 and less, and asked for by its name: a row without one means what PyTorch
  * and Megatron run. */
 static bool
 plan_attention(const struct kernel *kernel, struct gpu_stream_plan *plan)
@@ -206,12 +222,11 @@ gpu_stream_plan(const struct kernel *kernel, int operand_count, struct gpu_strea
 {
     *plan = (struct gpu_stream_plan){0};
     bool is_forward = kernel->direction == DIRECTION_FORWARD;
-    int64_t each = (int64_t)(16 / dtype_bytes(kernel->dtype));
     switch (kernel->kind) {
     case KERNEL_ELEMENTWISE:
         return plan_elementwise(kernel, plan);
     case KERNEL_RMS_NORM:
-        return plan_rms_norm(kernel, each, plan);
+        return plan_rms_norm(kernel, plan);
     case KERNEL_SOFTMAX:
         return plan_rows(kernel, is_forward ? "softmax" : "softmax_backward", operand_count,
                          plan);
@@ -226,7 +241,8 @@ gpu_stream_plan(const struct kernel *kernel, int operand_count, struct gpu_strea
     case KERNEL_CROSS_ENTROPY:
         by_rows(add_launch(plan, is_forward ? "cross_entropy" : "cross_entropy_backward",
                            operand_count),
-                kernel->cross_entropy.rows, kernel->cross_entropy.vocab, each);
+                kernel->cross_entropy.rows, kernel->cross_entropy.vocab,
+                STRIPS * strip_elements(kernel));
         return true;
     case KERNEL_ADAMW:
         return plan_adamw(kernel, plan);

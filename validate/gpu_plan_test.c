@@ -14,11 +14,12 @@ static bool
 source_has(const char *name)
 {
     char plain[80], one[80], two[80];
-    (void)snprintf(plain, sizeof plain, "__global__ void %s(", name);
+    (void)snprintf(plain, sizeof plain, " %s(", name);
     (void)snprintf(one, sizeof one, "ELEMENTWISE_1(%s,", name);
     (void)snprintf(two, sizeof two, "ELEMENTWISE_2(%s,", name);
     for (int i = 0; gpu_kernel_lines[i] != NULL; i++)
-        if (strstr(gpu_kernel_lines[i], plain) != NULL ||
+        if ((strstr(gpu_kernel_lines[i], "__global__ void ") != NULL &&
+             strstr(gpu_kernel_lines[i], plain) != NULL) ||
             strstr(gpu_kernel_lines[i], one) == gpu_kernel_lines[i] ||
             strstr(gpu_kernel_lines[i], two) == gpu_kernel_lines[i])
             return true;
@@ -147,7 +148,9 @@ START_TEST(attention_is_planned_forward_for_heads_that_fit)
     ck_assert(!gpu_stream_plan(&kernel, 4, &plan));
     kernel.attention.implementation = "own";
     ck_assert(gpu_stream_plan(&kernel, 4, &plan));
-    kernel.attention.head_dim = 192;
+    kernel.attention.head_dim = 256;
+    ck_assert(gpu_stream_plan(&kernel, 4, &plan));
+    kernel.attention.head_dim = 264;
     ck_assert(!gpu_stream_plan(&kernel, 4, &plan));
 }
 END_TEST

@@ -8,7 +8,7 @@ enum { GPU_LAUNCHES_MAX = 3, GPU_LAUNCH_OPERANDS_MAX = 5, GPU_LAUNCH_SIZES_MAX =
 
 /* One launch: its arguments are operands, then sizes of 64 bits. */
 struct gpu_stream_launch {
-    const char *name; /* in gpu_kernels.cu */
+    const char *name; /* in gpu_kernels.cu and its like */
     struct gpu_shape shape;
     int operands[GPU_LAUNCH_OPERANDS_MAX], operand_count;
     int64_t sizes[GPU_LAUNCH_SIZES_MAX];

@@ -1,4 +1,4 @@
-/* Times of GPU work: replays of a graph of many runs, between two events. */
+/* Times of GPU work: many runs, mostly in a graph, between two events. */
 #include "validate/gpu.h"
 
 #include <math.h>
@@ -74,28 +74,37 @@ capture(const struct gpu *gpu, const struct gpu_work *work, int64_t runs, void *
     return is_ready;
 }
 
+/* As many runs as one time is of: a graph, or one after the other. */
+struct runs {
+    const struct gpu_work *work;
+    int64_t count;
+    void *ready; /* NULL: no graph */
+};
+
 static bool
-replay(const struct gpu *gpu, void *ready, double *replay_s, struct error_list *errors)
+play(const struct gpu *gpu, const struct runs *runs, double *time_s, struct error_list *errors)
 {
     const struct gpu_api *api = &gpu->libraries.api;
     return gpu_ok(gpu, api->event_record(gpu->start, gpu->stream), "timing", errors) &&
-           gpu_ok(gpu, api->graph_launch(ready, gpu->stream), "a graph", errors) &&
+           (runs->ready != NULL
+                ? gpu_ok(gpu, api->graph_launch(runs->ready, gpu->stream), "a graph", errors)
+                : enqueue_runs(runs->work, runs->count, errors)) &&
            gpu_ok(gpu, api->event_record(gpu->end, gpu->stream), "timing", errors) &&
-           elapsed(gpu, replay_s, errors);
+           elapsed(gpu, time_s, errors);
 }
 
 static bool
-replays(const struct gpu *gpu, void *ready, int64_t runs, double *times_s,
-        struct error_list *errors)
+replay(const struct gpu *gpu, const struct runs *runs, double *times_s,
+       struct error_list *errors)
 {
     double warm_s;
     for (int i = 0; i < WARM_REPLAYS; i++)
-        if (!replay(gpu, ready, &warm_s, errors))
+        if (!play(gpu, runs, &warm_s, errors))
             return false;
     for (int64_t i = 0; i < gpu->options.replays; i++) {
-        if (!replay(gpu, ready, &times_s[i], errors))
+        if (!play(gpu, runs, &times_s[i], errors))
             return false;
-        times_s[i] /= (double)runs;
+        times_s[i] /= (double)runs->count;
     }
     return true;
 }
@@ -105,19 +114,20 @@ gpu_times_take(const struct gpu *gpu, const struct gpu_work *work, struct measur
                struct arena *arena, struct error_list *errors)
 {
     double run_s;
-    void *ready = NULL;
     int64_t count = gpu->options.replays;
     double *times_s = arena_alloc(arena, (size_t)count, sizeof *times_s);
     if (!gpu_streams_run(gpu, errors) || !estimate(gpu, work, &run_s, errors))
         return false;
-    int64_t runs = run_count(gpu, run_s, work->sets);
-    if (!capture(gpu, work, runs, &ready, errors))
+    struct runs runs = {work, run_count(gpu, run_s, work->sets), NULL};
+    if (!work->is_in_stream && !capture(gpu, work, runs.count, &runs.ready, errors))
         return false;
-    bool is_timed = replays(gpu, ready, runs, times_s, errors);
-    (void)gpu->libraries.api.graph_ready_free(ready);
+    bool is_timed = replay(gpu, &runs, times_s, errors);
+    if (runs.ready != NULL)
+        (void)gpu->libraries.api.graph_ready_free(runs.ready);
     if (!is_timed)
         return false;
     double median_s = measure_median(times_s, count);
-    *times = (struct measure_times){median_s, times_s[0], times_s[count - 1], runs * count};
+    *times =
+        (struct measure_times){median_s, times_s[0], times_s[count - 1], runs.count * count};
     return true;
 }

@@ -1,23 +1,9 @@
-
 /* ---- What a training step runs besides, in fp32 (gpu_training.cu; this text is part of the same
  * program as gpu_kernels.cu). Arguments: operands, then sizes of 64 bits, then reals. */
 
 #if defined(REAL_FP32)
 
-/* ---- Attention whose tokens lie a stride apart, forward and backward (Dao, arXiv 2307.08691):
- * tiles of queries and keys in shared memory, each thread some of their scores. A block is 16 x 16
- * threads; of a row of 16 c + x, thread x has every c-th. */
-
-enum { SIDE = 16, WIDE_TILE = 2 * SIDE, ROW = HEAD_MAX + 1, PARTS = HEAD_MAX / SIDE };
-
-/* Rows of one head into shared memory, zero beyond the last row and the width. */
-static __device__ void load_rows(float *to, const float *from, i64 stride, int rows, i64 left,
-                                 i64 width)
-{
-    for (int row = threadIdx.y; row < rows; row += SIDE)
-        for (int i = threadIdx.x; i < HEAD_MAX; i += SIDE)
-            to[row * ROW + i] = row < left && i < width ? from[row * stride + i] : 0;
-}
+/* ---- What attention's kernels for narrow and for wide heads share (gpu_heads.cu) */
 
 static __device__ float dot_of_rows(const float *a, const float *b, i64 width)
 {
@@ -45,72 +31,6 @@ static __device__ i64 keys_of_tile(i64 first, i64 tile, i64 length, i64 is_causa
 {
     i64 end = first + tile;
     return is_causal && end < length ? end : length;
-}
-
-/* tops (sequence, head, query): the logarithm of a row's sum of exponentials. */
-extern "C" __global__ void attend(const float *q, const float *k, const float *v, float *o,
-                                  float *tops, i64 q_stride, i64 k_stride, i64 o_stride,
-                                  i64 length, i64 q_heads, i64 kv_heads, i64 width, i64 is_causal)
-{
-    __shared__ float queries[WIDE_TILE * ROW], keys[WIDE_TILE * ROW],
-        scores[WIDE_TILE][WIDE_TILE + 1];
-    struct place at = own_place(length, WIDE_TILE, q_heads);
-    i64 row = at.sequence * length, key_head = at.head / (q_heads / kv_heads);
-    i64 end = keys_of_tile(at.first, WIDE_TILE, length, is_causal);
-    float scale = rsqrtf((float)width), top[2] = {-3e38f, -3e38f}, sum[2] = {0, 0};
-    float out[2][PARTS] = {{0}};
-    load_rows(queries, q + (row + at.first) * q_stride + at.head * width, q_stride, WIDE_TILE,
-              length - at.first, width);
-    for (i64 first = 0; first < end; first += WIDE_TILE) {
-        __syncthreads();
-        load_rows(keys, k + (row + first) * k_stride + key_head * width, k_stride, WIDE_TILE,
-                  length - first, width);
-        __syncthreads();
-        for (int a = 0; a < 2; a++)
-            for (int b = 0; b < 2; b++) {
-                int query = threadIdx.y + SIDE * a, key = threadIdx.x + SIDE * b;
-                bool is_seen = first + key < length &&
-                               (!is_causal || first + key <= at.first + query);
-                float score = dot_of_rows(queries + query * ROW, keys + key * ROW, width) * scale;
-                scores[query][key] = is_seen ? score : -3e38f;
-            }
-        __syncthreads();
-        load_rows(keys, v + (row + first) * k_stride + key_head * width, k_stride, WIDE_TILE,
-                  length - first, width);
-        for (int a = 0; a < 2; a++) {
-            float before = top[a];
-            for (int key = 0; key < WIDE_TILE; key++)
-                top[a] = fmaxf(top[a], scores[threadIdx.y + SIDE * a][key]);
-            sum[a] *= expf(before - top[a]);
-            for (int part = 0; part < PARTS; part++)
-                out[a][part] *= expf(before - top[a]);
-        }
-        __syncthreads();
-        for (int a = 0; a < 2; a++)
-            for (int b = 0; b < 2; b++) {
-                float *score = &scores[threadIdx.y + SIDE * a][threadIdx.x + SIDE * b];
-                *score = *score > -1e38f ? expf(*score - top[a]) : 0;
-            }
-        __syncthreads();
-        for (int key = 0; key < WIDE_TILE; key++)
-            for (int a = 0; a < 2; a++) {
-                float weight = scores[threadIdx.y + SIDE * a][key];
-                sum[a] += weight;
-                for (int part = 0; part < PARTS; part++)
-                    out[a][part] += weight * keys[key * ROW + part * SIDE + threadIdx.x];
-            }
-    }
-    for (int a = 0; a < 2; a++) {
-        i64 query = at.first + threadIdx.y + SIDE * a;
-        if (query >= length)
-            continue;
-        for (int part = 0; part < PARTS; part++)
-            if (part * SIDE + threadIdx.x < width)
-                o[(row + query) * o_stride + at.head * width + part * SIDE + threadIdx.x] =
-                    out[a][part] / sum[a];
-        if (threadIdx.x == 0)
-            tops[(at.sequence * q_heads + at.head) * length + query] = top[a] + logf(sum[a]);
-    }
 }
 
 /* slopes (sequence, head, query): do o, of which backward takes the mean slope of a row. */
@@ -148,134 +68,6 @@ static __device__ float slope_of(const struct attended *all, i64 row, i64 query)
     return query < all->length ? all->slopes[row + query] : 0;
 }
 
-/* dq of 16 queries: over their keys, dS K with dS = P (dO V^T - slope). */
-extern "C" __global__ void attend_dq(const float *q, const float *k, const float *v,
-                                     const float *o_gradient, const float *tops,
-                                     const float *slopes, float *dq, i64 q_stride, i64 k_stride,
-                                     i64 o_stride, i64 length, i64 q_heads, i64 kv_heads,
-                                     i64 width, i64 is_causal)
-{
-    __shared__ float queries[SIDE * ROW], outs[SIDE * ROW], keys[WIDE_TILE * ROW],
-        scores[SIDE][WIDE_TILE + 1];
-    struct attended all = {q,        k,        v,        o_gradient, tops,  slopes,
-                           q_stride, k_stride, o_stride, length,     width, is_causal};
-    struct place at = own_place(length, SIDE, q_heads);
-    i64 row = at.sequence * length, key_head = at.head / (q_heads / kv_heads);
-    i64 top = (at.sequence * q_heads + at.head) * length, query = at.first + threadIdx.y;
-    i64 end = keys_of_tile(at.first, SIDE, length, is_causal);
-    float scale = rsqrtf((float)width), out[PARTS] = {0};
-    load_rows(queries, q + (row + at.first) * q_stride + at.head * width, q_stride, SIDE,
-              length - at.first, width);
-    load_rows(outs, o_gradient + (row + at.first) * o_stride + at.head * width, o_stride, SIDE,
-              length - at.first, width);
-    for (i64 first = 0; first < end; first += WIDE_TILE) {
-        const float *from = k + (row + first) * k_stride + key_head * width;
-        float weights[2];
-        __syncthreads();
-        load_rows(keys, from, k_stride, WIDE_TILE, length - first, width);
-        __syncthreads();
-        for (int b = 0; b < 2; b++) {
-            int key = threadIdx.x + SIDE * b;
-            float score =
-                dot_of_rows(queries + threadIdx.y * ROW, keys + key * ROW, width) * scale;
-            weights[b] = weight_of(&all, top, query, first + key, score);
-        }
-        __syncthreads();
-        load_rows(keys, v + (row + first) * k_stride + key_head * width, k_stride, WIDE_TILE,
-                  length - first, width);
-        __syncthreads();
-        for (int b = 0; b < 2; b++) {
-            int key = threadIdx.x + SIDE * b;
-            float slope = dot_of_rows(outs + threadIdx.y * ROW, keys + key * ROW, width);
-            scores[threadIdx.y][key] =
-                weights[b] * (slope - slope_of(&all, top, query)) * scale;
-        }
-        __syncthreads();
-        load_rows(keys, from, k_stride, WIDE_TILE, length - first, width);
-        __syncthreads();
-        for (int key = 0; key < WIDE_TILE; key++)
-            for (int part = 0; part < PARTS; part++)
-                out[part] +=
-                    scores[threadIdx.y][key] * keys[key * ROW + part * SIDE + threadIdx.x];
-    }
-    for (int part = 0; part < PARTS; part++)
-        if (query < length && part * SIDE + threadIdx.x < width)
-            dq[(row + query) * q_stride + at.head * width + part * SIDE + threadIdx.x] =
-                out[part];
-}
-
-/* One query head's part in the gradients of 16 keys and values: dV += P^T dO, dK += dS^T Q. */
-static __device__ void add_head(const struct attended *all, struct place at, i64 head, i64 heads,
-                                const float *keys, const float *values, float *rows,
-                                float *dk, float *dv)
-{
-    __shared__ float weights[WIDE_TILE][SIDE + 1], slopes[WIDE_TILE][SIDE + 1];
-    i64 length = all->length, width = all->width, row = at.sequence * length;
-    i64 top = (at.sequence * heads + head) * length, key = at.first + threadIdx.y;
-    i64 begin = all->is_causal ? at.first / WIDE_TILE * WIDE_TILE : 0;
-    float scale = rsqrtf((float)width);
-    for (i64 first = begin; first < length; first += WIDE_TILE) {
-        const float *from = all->q + (row + first) * all->q_stride + head * width;
-        __syncthreads();
-        load_rows(rows, from, all->q_stride, WIDE_TILE, length - first, width);
-        __syncthreads();
-        for (int b = 0; b < 2; b++) {
-            int query = threadIdx.x + SIDE * b;
-            float score = dot_of_rows(rows + query * ROW, keys + threadIdx.y * ROW, width) * scale;
-            weights[query][threadIdx.y] = weight_of(all, top, first + query, key, score);
-        }
-        __syncthreads();
-        load_rows(rows, all->o_gradient + (row + first) * all->o_stride + head * width,
-                  all->o_stride, WIDE_TILE, length - first, width);
-        __syncthreads();
-        for (int b = 0; b < 2; b++) {
-            int query = threadIdx.x + SIDE * b;
-            float slope = dot_of_rows(rows + query * ROW, values + threadIdx.y * ROW, width);
-            slopes[query][threadIdx.y] = weights[query][threadIdx.y] * scale *
-                                         (slope - slope_of(all, top, first + query));
-        }
-        __syncthreads();
-        for (int query = 0; query < WIDE_TILE; query++)
-            for (int part = 0; part < PARTS; part++)
-                dv[part] += weights[query][threadIdx.y] *
-                            rows[query * ROW + part * SIDE + threadIdx.x];
-        __syncthreads();
-        load_rows(rows, from, all->q_stride, WIDE_TILE, length - first, width);
-        __syncthreads();
-        for (int query = 0; query < WIDE_TILE; query++)
-            for (int part = 0; part < PARTS; part++)
-                dk[part] += slopes[query][threadIdx.y] *
-                            rows[query * ROW + part * SIDE + threadIdx.x];
-    }
-}
-
-/* Of 16 keys of a head, over all query heads that it serves: no two blocks add to one place. */
-extern "C" __global__ void attend_dkv(const float *q, const float *k, const float *v,
-                                      const float *o_gradient, const float *tops,
-                                      const float *slopes, float *dk, float *dv, i64 q_stride,
-                                      i64 k_stride, i64 o_stride, i64 length, i64 q_heads,
-                                      i64 kv_heads, i64 width, i64 is_causal)
-{
-    __shared__ float keys[SIDE * ROW], values[SIDE * ROW], rows[WIDE_TILE * ROW];
-    struct attended all = {q,        k,        v,        o_gradient, tops,  slopes,
-                           q_stride, k_stride, o_stride, length,     width, is_causal};
-    struct place at = own_place(length, SIDE, kv_heads);
-    i64 group = q_heads / kv_heads, from = (at.sequence * length + at.first) * k_stride;
-    float dk_own[PARTS] = {0}, dv_own[PARTS] = {0};
-    load_rows(keys, k + from + at.head * width, k_stride, SIDE, length - at.first, width);
-    load_rows(values, v + from + at.head * width, k_stride, SIDE, length - at.first, width);
-    for (i64 head = at.head * group; head < (at.head + 1) * group; head++)
-        add_head(&all, at, head, q_heads, keys, values, rows, dk_own, dv_own);
-    for (int part = 0; part < PARTS; part++) {
-        i64 column = part * SIDE + threadIdx.x;
-        i64 to = from + threadIdx.y * k_stride + at.head * width + column;
-        if (at.first + threadIdx.y < length && column < width) {
-            dk[to] = dk_own[part];
-            dv[to] = dv_own[part];
-        }
-    }
-}
-
 /* ---- Along rows */
 
 /* As rms_norm_backward, and added to what is in dx where asked for. */
@@ -305,20 +97,18 @@ extern "C" __global__ void norm_backward(const float *x, const float *gain, cons
 extern "C" __global__ void gain_gradient_add(const float *parts, float *dgain, i64 part_count,
                                              i64 width)
 {
-    i64 column = thread_index();
-    float sum = 0;
-    if (column >= width)
-        return;
-    for (i64 part = 0; part < part_count; part++)
-        sum += parts[part * width + column];
-    dgain[column] += sum;
+    i64 column = (i64)blockIdx.x * COLUMN_THREADS + threadIdx.x;
+    float sum = part_sum(parts, part_count, width, column);
+    if (column < width && threadIdx.y == 0)
+        dgain[column] += sum;
 }
 
 extern "C" __global__ void loss_backward(const float *logits, const int *targets, float *gradient,
                                          i64 rows, i64 vocab, float scale)
 {
     struct row row = own_row(rows, vocab);
-    float shift, sum = exponential_sum(logits + row.at, vocab, &shift);
+    struct lanes held[HELD];
+    float shift, sum = exponential_sum(held, logits + row.at, vocab, &shift);
     int target = targets[row.at / vocab];
     if (!row.is_real)
         return;
@@ -458,20 +248,41 @@ extern "C" __global__ void place_weights(const int *chosen, const float *weights
 
 /* ---- Optimizers (validate/cpu_run.h, validate/training_device.h) */
 
-extern "C" __global__ void adamw_step(const float *gradient, float *parameter, float *first,
-                                      float *second, i64 count, float rate, float decay,
-                                      float first_bias, float second_bias)
+struct adamw_rates {
+    float rate, decay, first_bias, second_bias;
+};
+
+static __device__ void adamw_step_one(struct adamw_rates rates, float g, float *parameter,
+                                      float *first, float *second)
 {
-    i64 i = thread_index();
-    if (i >= count)
-        return;
-    float g = gradient[i], m = first[i], v = second[i];
+    float m = *first, v = *second;
     m += (1 - 0.9f) * (g - m);
     v += (1 - 0.95f) * (g * g - v);
-    first[i] = m;
-    second[i] = v;
-    parameter[i] -=
-        rate * (m / first_bias / (sqrtf(v / second_bias) + 1e-8f) + decay * parameter[i]);
+    *first = m;
+    *second = v;
+    *parameter -= rates.rate * (m / rates.first_bias / (sqrtf(v / rates.second_bias) + 1e-8f) +
+                                rates.decay * *parameter);
+}
+
+/* is_aligned: arrays begin with a strip. */
+extern "C" __global__ void adamw_step(const float *gradient, float *parameter, float *first,
+                                      float *second, i64 count, i64 is_aligned, float rate,
+                                      float decay, float first_bias, float second_bias)
+{
+    struct adamw_rates rates = {rate, decay, first_bias, second_bias};
+    i64 index = thread_index(), whole = is_aligned ? count / LANES : 0;
+    i64 last = whole * LANES + index - whole;
+    if (index < whole) {
+        struct lanes g = load(gradient, index), p = load(parameter, index),
+                     m = load(first, index), v = load(second, index);
+        for (int i = 0; i < LANES; i++)
+            adamw_step_one(rates, g.of[i], &p.of[i], &m.of[i], &v.of[i]);
+        store(parameter, index, &p);
+        store(first, index, &m);
+        store(second, index, &v);
+    } else if (last < count) {
+        adamw_step_one(rates, gradient[last], parameter + last, first + last, second + last);
+    }
 }
 
 extern "C" __global__ void muon_momentum(const float *gradient, float *first, float *ahead,

@@ -6,8 +6,8 @@
 
 #include "validate/training_gpu_work.h"
 
-/* Of gpu_kernels.cu's HEAD_MAX. */
-enum { HEAD_MAX = 128 };
+/* Of gpu_heads.cu. */
+enum { HEAD_MAX = 256 };
 
 bool
 training_gpu_is_well(const struct training_gpu *machine)

@@ -1,7 +1,13 @@
 /* Kernels of a training step on a GPU, as launches of gpu_kernels.cu and gpu_training.cu. */
 #include "validate/training_gpu_work.h"
 
-enum { THREADS = 256, SIDE = 16, TILE = 32, GAIN_PARTS = 64 };
+enum { THREADS = 256, GAIN_PARTS = 64 };
+
+/* Of gpu_heads.cu: a block is a square of so many threads. */
+enum { SIDE = 16, SIDE_WIDE = 8, HEAD_NARROW_MAX = 128 };
+
+/* Of gpu_rows.cu: threads side by side and below each other, and sixteen bytes. */
+enum { COLUMN_THREADS = 32, COLUMN_ROWS = 8, STRIP = 4 };
 
 static int64_t
 blocks(int64_t count, int64_t each)
@@ -106,14 +112,22 @@ row_bytes(const struct attention *shape)
     return (size_t)(shape->batch * shape->q_heads * shape->q_len) * sizeof(float);
 }
 
+/* A kernel for narrow and for wide heads; a block takes so many squares of queries or keys. */
+struct attention_names {
+    const char *narrow, *wide;
+    int64_t heads, squares;
+};
+
 static struct training_launch
-attention_launch(const char *name, const struct attention *shape,
-                 const struct cpu_attention_strides *strides, int64_t heads, int64_t tile)
+attention_launch(const struct attention_names *names, const struct attention *shape,
+                 const struct cpu_attention_strides *strides)
 {
-    int threads = SIDE;
+    bool is_wide = shape->head_dim > HEAD_NARROW_MAX;
+    int side = is_wide ? SIDE_WIDE : SIDE;
+    int64_t tiles = blocks(shape->q_len, names->squares * side);
     return (struct training_launch){
-        .name = name,
-        .shape = {shape->batch * heads * blocks(shape->q_len, tile), 1, threads, threads},
+        .name = is_wide ? names->wide : names->narrow,
+        .shape = {shape->batch * names->heads * tiles, 1, side, side},
         .sizes = {strides->query, strides->key, strides->out, shape->q_len, shape->q_heads,
                   shape->kv_heads, shape->head_dim, shape->is_causal},
         .size_count = 8};
@@ -124,8 +138,8 @@ static void
 attention(void *machine, const struct attention *shape,
           const struct cpu_attention_strides *strides, const union cpu_array *operands)
 {
-    struct training_launch launch =
-        attention_launch("attend", shape, strides, shape->q_heads, TILE);
+    const struct attention_names names = {"attend", "attend_wide", shape->q_heads, 2};
+    struct training_launch launch = attention_launch(&names, shape, strides);
     for (int i = 0; i < 4; i++)
         launch.pointers[i] = operands[i].reals;
     launch.pointers[4] = operands[5].reals;
@@ -157,10 +171,11 @@ attention_backward(void *context, const struct attention *shape,
     struct training_gpu *machine = context;
     void *slopes = training_gpu_room(machine, TRAINING_GPU_SLOPES, row_bytes(shape));
     run_slopes(machine, shape, strides, operands, slopes);
-    struct training_launch dq =
-        attention_launch("attend_dq", shape, strides, shape->q_heads, SIDE);
-    struct training_launch dkv =
-        attention_launch("attend_dkv", shape, strides, shape->kv_heads, SIDE);
+    const struct attention_names dq_names = {"attend_dq", "attend_dq_wide", shape->q_heads, 1};
+    const struct attention_names dkv_names = {"attend_dkv", "attend_dkv_wide", shape->kv_heads,
+                                              1};
+    struct training_launch dq = attention_launch(&dq_names, shape, strides);
+    struct training_launch dkv = attention_launch(&dkv_names, shape, strides);
     for (int i = 0; i < 4; i++)
         dq.pointers[i] = dkv.pointers[i] = operands[i].reals;
     dq.pointers[4] = dkv.pointers[4] = operands[10].reals;
@@ -196,13 +211,14 @@ rms_norm_backward(void *context, const struct rows_by_width *shape,
          .sizes = {rows, width, is_added},
          .size_count = 3},
         {.name = "gain_gradient_parts",
-         .shape = {blocks(width, THREADS), GAIN_PARTS, THREADS, 1},
+         .shape = {blocks(width, (int64_t)COLUMN_THREADS * STRIP), GAIN_PARTS, COLUMN_THREADS,
+                   COLUMN_ROWS},
          .pointers = {x, y_gradient, scales, parts},
          .pointer_count = 4,
          .sizes = {rows, width},
          .size_count = 2},
         {.name = "gain_gradient_add",
-         .shape = training_gpu_flat(width),
+         .shape = {blocks(width, COLUMN_THREADS), 1, COLUMN_THREADS, COLUMN_ROWS},
          .pointers = {parts, operands[4].reals},
          .pointer_count = 2,
          .sizes = {GAIN_PARTS, width},

@@ -10,14 +10,18 @@ static void
 adamw(void *machine, const struct cpu_adamw *step, const union cpu_array *operands,
       int64_t parameters)
 {
+    const int64_t strip = 4; /* reals that a thread takes at once */
+    uintptr_t odd = 0;
+    for (int i = 0; i < 4; i++)
+        odd |= (uintptr_t)operands[i].reals % (sizeof(float) * (size_t)strip);
     const struct training_launch launch = {
         .name = "adamw_step",
-        .shape = training_gpu_flat(parameters),
+        .shape = training_gpu_flat(odd == 0 ? parameters / strip + strip : parameters),
         .pointers = {operands[0].reals, operands[1].reals, operands[2].reals,
                      operands[3].reals},
         .pointer_count = 4,
-        .sizes = {parameters},
-        .size_count = 1,
+        .sizes = {parameters, odd == 0},
+        .size_count = 2,
         .reals = {step->rate, step->decay, step->first_bias, step->second_bias},
         .real_count = 4};
     training_gpu_launch(machine, &launch);

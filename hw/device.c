@@ -24,6 +24,7 @@ static const struct json_field device_fields[] = {
     {.key = "is_fitted",
      .type = JSON_FIELD_BOOL,
      .offset = offsetof(struct device_reading, device.is_fitted)},
+    FIELD_FLAG("has_plain_streams", device_reading, device.has_plain_streams),
     FIELD_NUMBER("hbm_bytes", device_reading, device.hbm_bytes, 1, BYTES_MAXIMUM),
     FIELD_COUNT("compute_units", device_reading, device.compute_units, 1e5),
     FIELD_RATE("host_bytes_per_s", device_reading, device.host_bytes_per_s),

@@ -208,7 +208,9 @@ struct device {
     const char *name;        /* "mi300x" */
     const char *description; /* "AMD Instinct MI300X 192 GB" */
     bool is_fitted;          /* to measurements of this device; else datasheet and likeness */
-    double hbm_bytes;        /* capacity */
+    bool
+        has_plain_streams; /* its streams are kernels as hw/plain_cost.h says, no framework's */
+    double hbm_bytes;      /* capacity */
     double peak_flop_per_s[DTYPE_COUNT]; /* dense, datasheet; 0: the device has none */
     int64_t compute_units;
     struct device_memory memory;

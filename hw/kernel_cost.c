@@ -9,6 +9,7 @@
 #include "hw/gemm_cost.h"
 #include "hw/memory_cost.h"
 #include "hw/newton_schulz_cost.h"
+#include "hw/plain_cost.h"
 #include "hw/row_cost.h"
 
 const char *
@@ -104,6 +105,10 @@ kernel_cost(const struct device *device, const struct kernel *kernel, struct ker
 {
     if (!check_device(device, kernel, errors))
         return false;
+    if (device->has_plain_streams && plain_has(kernel->kind)) {
+        plain_cost(device, kernel, cost);
+        return true;
+    }
     switch (kernel->kind) {
     case KERNEL_GEMM:
         gemm_cost(device, kernel, cost);

@@ -84,18 +84,33 @@ host_device_write(const struct json *begin, const struct host_topology *topology
     return true;
 }
 
+/* The streams of another device file, and that they are plain. */
+static void
+put_plain_streams(struct writing *writing, const struct json *plain)
+{
+    struct text text = text_new(writing->arena);
+    struct json_writer writer = json_writer_new(&text, true);
+    json_write_value(&writer, json_member(plain, "streams"));
+    json_edit_replace(&writing->edit, json_member(writing->begin, "streams"), text.bytes,
+                      writing->arena);
+    json_edit_add(&writing->edit, writing->begin, "has_plain_streams", "true", writing->arena);
+}
+
 bool
-host_device_write_gpu(const struct json *begin, const char *gpu, struct text *out,
-                      struct error_list *errors)
+host_device_write_gpu(const struct json *begin, const struct json *plain, const char *gpu,
+                      struct text *out, struct error_list *errors)
 {
     struct writing writing = {.begin = begin, .arena = out->arena};
     const struct json *gemm = json_member(begin, "gemm");
-    if (!json_member(begin, "name") || !json_member(begin, "description") || !gemm)
+    if (!json_member(begin, "name") || !json_member(begin, "description") || !gemm ||
+        !json_member(begin, "streams") || !json_member(plain, "streams"))
         return json_fail(begin, errors, "a host's GPU wants a device file to begin with");
     put_string(&writing, "name", "host-gpu");
     put_string(&writing, "description", gpu);
     if (!json_member(gemm, "grouped_one_by_one")) /* as validate/gpu_gemm.c runs them */
         json_edit_add(&writing.edit, gemm, "grouped_one_by_one", "true", out->arena);
+    if (!json_member(begin, "has_plain_streams"))
+        put_plain_streams(&writing, plain);
     json_edit_apply(&writing.edit, begin, out);
     return true;
 }

@@ -16,9 +16,11 @@ extern const size_t host_device_kept_count;
 bool host_device_write(const struct json *begin, const struct host_topology *topology,
                        struct text *out, struct error_list *errors);
 
-/* Any device file, told the GPU's own name and that grouped products run one by one there. */
-bool host_device_write_gpu(const struct json *begin, const char *gpu, struct text *out,
-                           struct error_list *errors);
+/* Any device file, told the GPU's own name, that grouped products run one by one there, and that
+ * its streams are plain kernels, with the numbers of `plain`, a device file that has such
+ * (configs/devices/h200-own-kernels.json), unless it has its own. */
+bool host_device_write_gpu(const struct json *begin, const struct json *plain, const char *gpu,
+                           struct text *out, struct error_list *errors);
 
 /* Operands that rotate through so much come from where those of a training step do: beyond the last
  * cache, or, of a cache that a machine of many cores shares, beyond 128 MB. The step of

@@ -99,18 +99,26 @@ START_TEST(a_gpu_is_no_core)
 }
 END_TEST
 
-START_TEST(a_gpu_keeps_its_file_but_for_its_name_and_groups)
+START_TEST(a_gpu_keeps_its_file_but_for_its_name_groups_and_streams)
 {
-    struct text text = text_new(arena);
-    ck_assert(host_device_write_gpu(begin("configs/devices/h200.json"), "Some \"GPU\"", &text,
-                                    &errors));
+    struct text text = text_new(arena), again = text_new(arena);
+    const struct json *plain = begin("configs/devices/h200-own-kernels.json");
+    ck_assert(host_device_write_gpu(begin("configs/devices/mi300x.json"), plain, "Some \"GPU\"",
+                                    &text, &errors));
     const struct device *device =
         device_read(check_json_read(arena, text.bytes), arena, &errors);
     ck_assert_str_eq(device->name, "host-gpu");
     ck_assert_str_eq(device->description, "Some \"GPU\"");
-    CHECK_NEAR(device->hbm_bytes, 141e9, 0);
-    ck_assert(device->gemm.is_grouped_one_by_one);
-    ck_assert(!host_device_write_gpu(check_json_read(arena, "{}"), "a", &text, &errors));
+    CHECK_NEAR(device->hbm_bytes, 192e9, 0);
+    ck_assert(device->gemm.is_grouped_one_by_one && device->has_plain_streams);
+    const struct device *own = device_read(plain, arena, &errors);
+    CHECK_NEAR(device->streams[KERNEL_GATHER][0].row_s, own->streams[KERNEL_GATHER][0].row_s,
+               0);
+    /* What was written is itself a file to begin with. */
+    ck_assert(host_device_write_gpu(check_json_read(arena, text.bytes), plain, "Some \"GPU\"",
+                                    &again, &errors));
+    ck_assert_str_eq(again.bytes, text.bytes);
+    ck_assert(!host_device_write_gpu(check_json_read(arena, "{}"), plain, "a", &text, &errors));
 }
 END_TEST
 
@@ -124,7 +132,7 @@ host_device_suite(void)
     tcase_add_test(tests, what_the_system_hides_stays_as_assumed);
     tcase_add_test(tests, coefficients_that_stay_are_the_devices);
     tcase_add_test(tests, a_gpu_is_no_core);
-    tcase_add_test(tests, a_gpu_keeps_its_file_but_for_its_name_and_groups);
+    tcase_add_test(tests, a_gpu_keeps_its_file_but_for_its_name_groups_and_streams);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -147,7 +147,9 @@ take_gpu(const struct host_question *question, struct text *measured, struct err
         return NULL;
     const char *path = path_or(question->device_path, nearest_device(question->backend, name));
     const struct json *begin = json_read_file(arena, path, errors);
-    if (!begin || !host_device_write_gpu(begin, name, &text, errors))
+    const struct json *plain =
+        json_read_file(arena, "configs/devices/h200-own-kernels.json", errors);
+    if (!begin || !plain || !host_device_write_gpu(begin, plain, name, &text, errors))
         return NULL;
     struct measure_child child = host_child(question, arena);
     int count = host_list_write_gpu(&list);

@@ -56,6 +56,8 @@ digits_of(const struct placement *placement, const struct degrees *degrees, int6
     struct degrees digits = {{0}};
     for (int i = 0; i < PLAN_AXIS_COUNT; i++) {
         enum plan_axis axis = placement->order[i];
+        if (degrees->of[axis] == 1)
+            continue; /* most are, and a division takes longer than all else here */
         digits.of[axis] = rank % degrees->of[axis];
         rank /= degrees->of[axis];
     }

@@ -26,7 +26,7 @@ enum peers {
     PEERS_ENDS, /* first and last stage: the two copies of a tied embedding */
     PEERS_ALL,
     PEERS_COUNT
-};
+} __attribute__((packed));
 
 struct placement {
     int64_t ranks, gpus_per_node;

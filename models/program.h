@@ -28,8 +28,8 @@ enum step_lane {
     LANE_FORWARD_IN,  /* activations from the stage before */
     LANE_BACKWARD_IN, /* gradients from the stage behind */
     STEP_LANE_COUNT
-};
-enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER };
+} __attribute__((packed)); /* these and the next two: a step has very many items */
+enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER } __attribute__((packed));
 
 const char *step_lane_name(enum step_lane lane);    /* "compute" */
 const char *step_phase_name(enum step_phase phase); /* "forward" */
@@ -66,7 +66,7 @@ enum share_stage {
     SHARE_QUANTIZE, /* master weights to fp8, where they are gathered in it */
     SHARE_NARROW,   /* master weights to the compute dtype, where that is a copy */
     SHARE_STAGE_COUNT
-};
+} __attribute__((packed));
 
 /* That work on one rank: what it has in common with those that have as much to do, and its
  * exchange; NULL where the program says nothing of the rank. */
@@ -78,17 +78,17 @@ struct share_work {
 enum { STEP_WAITS_MAX = 5, STEP_NONE = -1 };
 
 struct step_item {
-    const struct step_work *work; /* NULL: the rank's own work of `stage` */
+    const struct step_work *work;  /* NULL: the rank's own work of `stage` */
+    int32_t after[STEP_WAITS_MAX]; /* earlier items that it waits for; STEP_NONE: none */
+    int32_t from_stage;        /* of a transfer: the stage that sends, and its item that made */
+    int32_t from_item;         /* what is sent; STEP_NONE: no transfer */
+    int32_t layer, microbatch; /* STEP_NONE: none */
+    int32_t pass;              /* of its stage's schedule; STEP_NONE: none */
     enum share_stage stage;
     enum step_lane lane;
     enum step_phase phase;
     bool is_joint; /* `peers` start it together */
     enum peers peers;
-    int32_t layer, microbatch;     /* STEP_NONE: none */
-    int32_t pass;                  /* of its stage's schedule; STEP_NONE: none */
-    int32_t after[STEP_WAITS_MAX]; /* earlier items that it waits for; STEP_NONE: none */
-    int32_t from_stage; /* of a transfer: the stage that sends, and its item that made */
-    int32_t from_item;  /* what is sent; STEP_NONE: no transfer */
 };
 
 /* One kind of rank. */

@@ -203,11 +203,12 @@ is_as_much(const struct optimizer_share *a, const struct optimizer_share *b)
 static uint64_t
 hash_share(const struct optimizer_share *share)
 {
-    uint64_t hash = hash_mixed((uint64_t)share->muon_parameters);
-    hash = hash_mixed(hash ^ (uint64_t)share->adamw_parameters);
+    enum { FACTOR = 31 };
+    uint64_t hash = (uint64_t)share->muon_parameters;
+    hash = hash * FACTOR + (uint64_t)share->adamw_parameters;
     for (int i = 0; i < share->matrix_sizes; i++)
-        hash = hash_mixed(hash ^ (uint64_t)share->matrices[i].count);
-    return hash_mixed(hash ^ (uint64_t)share->tensors);
+        hash = hash * FACTOR + (uint64_t)share->matrices[i].count;
+    return hash_mixed(hash * FACTOR + (uint64_t)share->tensors);
 }
 
 static bool

@@ -35,9 +35,12 @@ contention_new(const struct task_graph *graph, struct arena *arena)
     contention->free_drain = NO_DRAIN;
     contention->link_count = NO_LINK + 1;
     for (uint32_t i = 0; i < resource_count; i++) {
-        contention->supplies[i].capacity_per_s = task_graph_resource_capacity_per_s(graph, i);
-        contention->supplies[i].visit = UNVISITED;
-        contention->supplies[i].lone = NO_DRAIN;
+        double capacity_per_s = task_graph_resource_capacity_per_s(graph, i);
+        contention->supplies[i] =
+            (struct supply){.capacity_per_s = capacity_per_s,
+                            .limit_per_s = capacity_per_s * (1 + SHARING_TOLERANCE),
+                            .visit = UNVISITED,
+                            .lone = NO_DRAIN};
     }
     return contention;
 }
@@ -140,7 +143,7 @@ resource_of(const struct contention *contention, const struct drain *drain, uint
 static bool
 has_room_for(const struct supply *supply, double asked_per_s)
 {
-    return asked_per_s <= supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+    return asked_per_s <= supply->limit_per_s;
 }
 
 /* Nobody has anything of it. */

@@ -22,6 +22,7 @@ struct member {
 
 struct supply {
     double capacity_per_s;
+    double limit_per_s; /* the same and a bit for rounding */
     double asked_per_s; /* by its drains, if all were at their top rates */
     struct member *members;
     size_t member_count, member_capacity;
@@ -92,7 +93,7 @@ pace_set_rate(struct pace *pace, double rate_per_s)
 static inline bool
 supply_is_short(const struct supply *supply)
 {
-    return supply->asked_per_s > supply->capacity_per_s * (1 + SHARING_TOLERANCE);
+    return supply->asked_per_s > supply->limit_per_s;
 }
 
 #endif

@@ -18,12 +18,52 @@
 
 #include "sim/engine/contention_state.h"
 
+/* Both name the same resources, each once. */
+static bool
+takes_the_same(const struct task_demand *a, const struct task_demand *b)
+{
+    bool is_same = a->usage_count == b->usage_count;
+    for (size_t i = 0; i < a->usage_count && is_same; i++)
+        is_same = a->usages[i].resource == b->usages[i].resource &&
+                  (i == 0 || a->usages[i].resource > a->usages[i - 1].resource);
+    return is_same;
+}
+
+/* Sorts that are told apart: on one rank there are kernels and a few kinds of collectives. */
+enum { SORTS_MAX = 8 };
+
+/* Of each demand; the first of a sort stands for it. */
+static const struct need *
+needs_new(const struct task_graph *graph, struct arena *arena)
+{
+    const struct task_demand *demands = task_graph_demands(graph), *sorts[SORTS_MAX];
+    size_t count = task_graph_demand_count(graph), sort_count = 0;
+    struct need *needs = arena_alloc(arena, count, sizeof *needs);
+    for (size_t i = 0; i < count; i++) {
+        const struct task_demand *demand = &demands[i];
+        for (size_t u = 0; u < demand->usage_count; u++) {
+            double asked_per_s = demand->usages[u].amount * demand->top_rate_per_s;
+            if (asked_per_s > needs[i].most_asked_per_s)
+                needs[i].most_asked_per_s = asked_per_s;
+        }
+        uint32_t sort = 0;
+        while (sort < sort_count && !takes_the_same(sorts[sort], demand))
+            sort++;
+        if (sort == sort_count && sort < SORTS_MAX && takes_the_same(demand, demand))
+            sorts[sort_count++] = demand;
+        needs[i].sort = sort < sort_count ? sort : NO_SORT;
+    }
+    return needs;
+}
+
 struct contention *
 contention_new(const struct task_graph *graph, struct arena *arena)
 {
     struct contention *contention = arena_alloc(arena, 1, sizeof *contention);
     size_t resource_count = task_graph_resource_count(graph);
-    contention->graph = graph;
+    contention->demands = task_graph_demands(graph);
+    contention->needs = needs_new(graph, arena);
+    contention->least_limit_per_s = HUGE_VAL;
     contention->arena = arena;
     contention->sharing = sharing_new(arena);
     contention->supply_count = resource_count;
@@ -41,6 +81,8 @@ contention_new(const struct task_graph *graph, struct arena *arena)
                             .limit_per_s = capacity_per_s * (1 + SHARING_TOLERANCE),
                             .visit = UNVISITED,
                             .lone = NO_DRAIN};
+        contention->least_limit_per_s =
+            fmin(contention->least_limit_per_s, contention->supplies[i].limit_per_s);
     }
     return contention;
 }
@@ -281,17 +323,15 @@ contention_leave(struct contention *contention, uint32_t drain)
     contention->free_drain = drain;
 }
 
-/* Another one in the place of a drain that had its resources to itself. */
+/* Another one in the place of a drain that had its resources to itself, where no resource is so
+ * small that it could be short by that one alone. */
 static bool
 replace_alone(const struct contention *contention, struct drain *drain,
               const struct task_demand *demand)
 {
-    for (size_t i = 0; i < demand->usage_count; i++) {
-        uint32_t resource = drain->resource_base + demand->usages[i].resource;
-        double asked_per_s = demand->usages[i].amount * demand->top_rate_per_s;
-        if (!has_room_for(&contention->supplies[resource], asked_per_s))
-            return false;
-    }
+    const struct need *need = &contention->needs[demand - contention->demands];
+    if (need->most_asked_per_s > contention->least_limit_per_s)
+        return false;
     drain->demand = demand;
     return true;
 }
@@ -344,23 +384,14 @@ replace_linked(struct contention *contention, uint32_t index, const struct task_
     return true;
 }
 
-/* Both name the same resources, each once. */
-static bool
-takes_the_same(const struct task_demand *a, const struct task_demand *b)
-{
-    bool is_same = a->usage_count == b->usage_count;
-    for (size_t i = 0; i < a->usage_count && is_same; i++)
-        is_same = a->usages[i].resource == b->usages[i].resource &&
-                  (i == 0 || a->usages[i].resource > a->usages[i - 1].resource);
-    return is_same;
-}
-
 bool
 contention_replace(struct contention *contention, uint32_t drain,
                    const struct task_demand *demand, uint32_t resource_base)
 {
     struct drain *leaver = &contention->drains[drain];
-    if (leaver->resource_base != resource_base || !takes_the_same(leaver->demand, demand))
+    uint32_t sort = contention->needs[demand - contention->demands].sort;
+    if (leaver->resource_base != resource_base || sort == NO_SORT ||
+        sort != contention->needs[leaver->demand - contention->demands].sort)
         return false;
     return leaver->first_link == NO_LINK ? replace_alone(contention, leaver, demand)
                                          : replace_linked(contention, drain, demand);

@@ -14,8 +14,8 @@ struct contention;
 
 struct contention *contention_new(const struct task_graph *graph, struct arena *arena);
 
-/* A new drain; it runs at its top rate until contention_settle says otherwise. Returns its number,
- * below the most drains that there ever were at once. */
+/* A new drain, of a demand of the graph; it runs at its top rate until contention_settle says
+ * otherwise. Returns its number, below the most drains that there ever were at once. */
 uint32_t contention_join(struct contention *contention, const struct task_demand *demand,
                          uint32_t resource_base);
 void contention_leave(struct contention *contention, uint32_t drain);

@@ -9,6 +9,7 @@ enum { NO_LINK = 0 }; /* links are counted from 1 */
 
 static const uint32_t UNVISITED = UINT32_MAX;
 static const uint32_t NO_DRAIN = UINT32_MAX;
+static const uint32_t NO_SORT = UINT32_MAX;
 
 /* Relative: levels this near to the one from which all is filled anew are filled anew too. */
 static const double LEVEL_MARGIN = 1e-9;
@@ -55,8 +56,16 @@ struct drain {
     bool is_visited;
 };
 
+/* What is asked often of a demand. */
+struct need {
+    uint32_t sort; /* those of a sort take the same resources, each once; or NO_SORT */
+    double most_asked_per_s; /* of any resource */
+};
+
 struct contention {
-    const struct task_graph *graph;
+    const struct task_demand *demands; /* the graph's */
+    const struct need *needs;          /* of each */
+    double least_limit_per_s;          /* of any resource */
     struct arena *arena;
     struct sharing *sharing;
     struct supply *supplies;

@@ -228,6 +228,12 @@ task_graph_resource_count(const struct task_graph *graph)
     return graph->resource_count;
 }
 
+size_t
+task_graph_demand_count(const struct task_graph *graph)
+{
+    return graph->demand_count;
+}
+
 struct task
 task_graph_task(const struct task_graph *graph, uint32_t task)
 {

@@ -80,6 +80,7 @@ void task_graph_add_dependency(struct task_graph *graph, uint32_t before, uint32
 size_t task_graph_task_count(const struct task_graph *graph);
 size_t task_graph_lane_count(const struct task_graph *graph);
 size_t task_graph_resource_count(const struct task_graph *graph);
+size_t task_graph_demand_count(const struct task_graph *graph);
 struct task task_graph_task(const struct task_graph *graph, uint32_t task);
 /* Says that the task will be read soon: no effect but on the time it takes. Never inline: of a
  * function that does nothing else gcc drops the calls. */

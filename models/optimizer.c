@@ -34,10 +34,9 @@ struct matrix_counts {
 
 /* Notes one more matrix of that size; of the layers' few sizes there is always room. */
 static void
-add_matrix(struct optimizer_share *share, struct matrix_counts *counts,
+add_matrix(struct optimizer_share *share, struct optimizer_matrices *sizes,
            const struct tensor *tensor)
 {
-    struct optimizer_matrices *sizes = counts->sizes;
     int i = 0;
     while (i < share->matrix_sizes &&
            (sizes[i].rows != tensor->rows || sizes[i].columns != tensor->columns))
@@ -60,7 +59,8 @@ struct cut_tensor {
 /* The share that is being filled, and how much more goes into it. */
 struct filling {
     struct optimizer_share *share;
-    struct matrix_counts counts;
+    struct optimizer_matrices *sizes; /* the share's; those of the next behind them */
+    int sizes_left;                   /* for which there is room there, at least SIZES_MAX */
     int64_t room, share_size;
     struct arena *arena;
 };
@@ -76,7 +76,7 @@ add_piece(struct filling *filling, const struct cut_tensor *cut, int64_t own)
         return;
     }
     share->muon_parameters += own;
-    add_matrix(share, &filling->counts, cut->tensor);
+    add_matrix(share, filling->sizes, cut->tensor);
     share->owners_max = most(share->owners_max, cut->owners);
     if (cut->before > 0)
         share->exchange_before_elements += most(cut->before, own);
@@ -84,15 +84,26 @@ add_piece(struct filling *filling, const struct cut_tensor *cut, int64_t own)
         share->exchange_after_elements += most(cut->left - own, own);
 }
 
+static void
+begin_share(struct filling *filling)
+{
+    enum { SIZES_AT_ONCE = 32 * SIZES_MAX };
+    filling->room = filling->share_size;
+    if (filling->sizes_left >= SIZES_MAX)
+        return;
+    filling->sizes = arena_alloc_unset(filling->arena, SIZES_AT_ONCE, sizeof *filling->sizes);
+    filling->sizes_left = SIZES_AT_ONCE;
+}
+
 /* The share is full, or there is nothing more. */
 static void
 end_share(struct filling *filling)
 {
     struct optimizer_share *share = filling->share++;
-    size_t sizes = (size_t)share->matrix_sizes;
-    share->matrices =
-        arena_copy(filling->arena, filling->counts.sizes, sizes * sizeof *share->matrices);
-    filling->room = filling->share_size;
+    share->matrices = filling->sizes;
+    filling->sizes += share->matrix_sizes;
+    filling->sizes_left -= share->matrix_sizes;
+    begin_share(filling);
 }
 
 /* Cuts one copy of a tensor over the shares that it touches. */
@@ -121,8 +132,8 @@ cut_evenly(struct optimizer_share *shares, int64_t data_ranks,
     for (int64_t i = 0; i < tensors->count; i++)
         total += tensor_elements(&tensors->items[i]);
     int64_t share_size = plan->zero_stage == 0 ? total : (total + data_ranks - 1) / data_ranks;
-    struct filling filling = {
-        .share = shares, .room = share_size, .share_size = share_size, .arena = arena};
+    struct filling filling = {.share = shares, .share_size = share_size, .arena = arena};
+    begin_share(&filling);
     for (int64_t i = 0; i < tensors->count; i++) {
         const struct tensor *tensor = &tensors->items[i];
         struct cut_tensor cut = {.tensor = tensor,
@@ -250,7 +261,7 @@ own_wholes(struct optimizer_share *shares, int64_t data_ranks, const struct matr
         share->fp8_parameters += fp8_takes_tensor(tensor) ? tensor->rows * tensor->columns : 0;
         share->tensors++;
         share->owners_max = 1;
-        add_matrix(share, &counts[heap[0].rank], tensor);
+        add_matrix(share, counts[heap[0].rank].sizes, tensor);
         heap[0].flop += list->items[i].flop;
         sink(heap, data_ranks);
     }

@@ -170,25 +170,26 @@ add_waits(struct lowering *lowering, const struct slot *slot, const struct slot 
 static void
 add_run(struct lowering *lowering, struct slot *slot, int64_t end)
 {
-    enum { RUN_TASKS = 64 };
-    struct task run[RUN_TASKS];
     const struct step_item *item = &slot->program->items[slot->next];
-    uint32_t first = (uint32_t)slot->next, count = 0;
+    uint32_t first = (uint32_t)slot->next,
+             added = (uint32_t)task_graph_task_count(lowering->graph);
+    struct task *tasks = task_graph_room(lowering->graph, (size_t)(end - slot->next));
+    size_t count = 0;
     do {
         const struct step_work *work = program_work(lowering->program, item, slot->rank);
-        run[count] = *task_of(lowering, work, NULL);
-        run[count].resource_base = slot->first_resource;
-        run[count].tag = first + count;
-        run[count].lane = slot->first_lane + item->lane;
+        struct task *task = &tasks[count];
+        *task = *task_of(lowering, work, NULL);
+        task->resource_base = slot->first_resource;
+        task->tag = first + (uint32_t)count;
+        task->lane = slot->first_lane + item->lane;
+        slot->tasks[task->tag] = added + (uint32_t)count;
         count++;
         item++;
-    } while (first + count < end && count < RUN_TASKS && !item->is_joint &&
+    } while (slot->next + (int64_t)count < end && !item->is_joint &&
              item->from_stage == STEP_NONE && item->after[0] == STEP_NONE);
-    uint32_t added = task_graph_add_tasks(lowering->graph, run, count);
+    (void)task_graph_add_written(lowering->graph, count);
     add_waits(lowering, slot, NULL, added);
-    for (uint32_t i = 0; i < count; i++)
-        slot->tasks[first + i] = added + i;
-    slot->next += count;
+    slot->next += (int64_t)count;
 }
 
 /* All members are there: the work of the slowest of them. */

@@ -28,16 +28,15 @@ step_inputs_shard(const struct step_inputs *inputs)
                           placement_of(inputs->workload.plan, inputs->cluster)};
 }
 
-/* What comes next, of nothing yet but its place in the step. */
-static struct step_item
-next_item(const struct program_builder *builder, enum step_lane lane)
+void
+program_begin_phase(struct program_builder *builder, enum step_phase phase)
 {
-    struct step_item item = builder->next;
-    item.lane = lane;
-    item.from_stage = item.from_item = STEP_NONE;
+    struct step_item *next = &builder->next;
+    *next = (struct step_item){.phase = phase};
+    next->layer = next->microbatch = next->pass = STEP_NONE;
+    next->from_stage = next->from_item = STEP_NONE;
     for (int i = 0; i < STEP_WAITS_MAX; i++)
-        item.after[i] = STEP_NONE;
-    return item;
+        next->after[i] = STEP_NONE;
 }
 
 int32_t
@@ -47,7 +46,8 @@ program_append(struct program_builder *builder, enum step_lane lane,
     builder->items = arena_grow(builder->pricing.arena, builder->items, builder->count,
                                 &builder->capacity, sizeof *builder->items);
     struct step_item *item = &builder->items[builder->count];
-    *item = next_item(builder, lane);
+    *item = builder->next;
+    item->lane = lane;
     item->work = work;
     int32_t index = (int32_t)builder->count++;
     builder->listed_s += work ? work->delay_s + work->work_s : 0;
@@ -62,10 +62,11 @@ int32_t
 program_append_kernels(struct program_builder *builder, const struct priced_step *steps,
                        int64_t count)
 {
-    struct step_item item = next_item(builder, LANE_COMPUTE);
+    struct step_item item = builder->next;
     size_t end = builder->count + (size_t)count;
     builder->items = arena_grow(builder->pricing.arena, builder->items, end - 1,
                                 &builder->capacity, sizeof *builder->items);
+    item.lane = LANE_COMPUTE;
     double listed_s = builder->listed_s, listed_compute_s = builder->listed_compute_s;
     for (int64_t i = 0; i < count; i++) {
         item.work = steps[i].work;
@@ -285,7 +286,8 @@ build_kind(struct program_builder *builder, struct rank_program *kind)
         arena_alloc_unset(builder->pricing.arena, builder->capacity, sizeof *builder->items);
     if (!price_transfers(builder))
         return false;
-    builder->next = (struct step_item){.layer = STEP_NONE, .microbatch = 0, .pass = STEP_NONE};
+    program_begin_phase(builder, PHASE_FORWARD);
+    builder->next.microbatch = 0;
     program_make_buckets(builder);
     program_append_first_gathers(builder);
     program_append_zeroing(builder);

@@ -88,6 +88,8 @@ struct program_builder {
     int64_t step;                      /* of the schedule */
 };
 
+/* What is appended from now on is of that phase, and of no layer, microbatch or pass. */
+void program_begin_phase(struct program_builder *builder, enum step_phase phase);
 int32_t program_append(struct program_builder *builder, enum step_lane lane,
                        const struct step_work *work);
 /* Kernels one behind the other, at least one; the last one's item. */

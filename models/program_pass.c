@@ -90,19 +90,35 @@ expect(struct pass_cursor *cursor, int32_t item, int64_t block, int64_t step)
     cursor->waiting_count++;
 }
 
+static bool
+is_due(const struct pass_cursor *cursor, const struct waiting *waiting)
+{
+    return waiting->item != STEP_NONE && waiting->due_block <= cursor->block &&
+           (waiting->due_block != cursor->block || waiting->due_step <= cursor->position);
+}
+
 /* The item waits for every exchange that is due at the cursor. */
 static void
 wait_for_due(struct program_builder *builder, struct pass_cursor *cursor, int32_t item)
 {
     for (int i = 0; i < WAITING_MAX && cursor->waiting_count > 0; i++) {
         struct waiting *waiting = &cursor->waiting[i];
-        if (waiting->item == STEP_NONE || waiting->due_block > cursor->block ||
-            (waiting->due_block == cursor->block && waiting->due_step > cursor->position))
+        if (!is_due(cursor, waiting))
             continue;
         program_wait(builder, item, waiting->item);
         waiting->item = STEP_NONE;
         cursor->waiting_count--;
     }
+}
+
+/* Whether exchanges are under way that are not due yet. */
+static bool
+has_undue(const struct pass_cursor *cursor)
+{
+    int due_count = 0;
+    for (int i = 0; i < WAITING_MAX && cursor->waiting_count > 0; i++)
+        due_count += is_due(cursor, &cursor->waiting[i]);
+    return due_count < cursor->waiting_count;
 }
 
 /* What a pass needs from another stage, on the lane where that arrives. Not asked for early: the
@@ -200,14 +216,14 @@ append_kernels(struct program_builder *builder, struct pass_cursor *cursor,
 {
     const struct priced_step *steps = &list->steps[cursor->position];
     int64_t left = list->count - cursor->position, count = 1;
-    cursor->last_compute = program_append_kernels(builder, steps, 1);
-    wait_for_due(builder, cursor, cursor->last_compute);
-    if (!cursor->has_weights)
-        wait_for_weights(builder, cursor, cursor->last_compute);
-    while (count < left && cursor->waiting_count == 0 && steps[count].lane == LANE_COMPUTE)
+    bool is_alone = has_undue(cursor);
+    while (count < left && !is_alone && steps[count].lane == LANE_COMPUTE)
         count++;
-    if (count > 1)
-        cursor->last_compute = program_append_kernels(builder, steps + 1, count - 1);
+    cursor->last_compute = program_append_kernels(builder, steps, count);
+    int32_t first = cursor->last_compute - (int32_t)count + 1;
+    wait_for_due(builder, cursor, first);
+    if (!cursor->has_weights)
+        wait_for_weights(builder, cursor, first);
     cursor->position += count;
     if (cursor->position == cursor->last_kernel + 1)
         program_wait(builder, cursor->last_compute, cursor->launches);

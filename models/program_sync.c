@@ -437,10 +437,7 @@ void
 program_append_optimizer(struct program_builder *builder)
 {
     const struct plan *plan = builder->shard.workload.plan;
-    builder->next = (struct step_item){.phase = PHASE_OPTIMIZER,
-                                       .layer = STEP_NONE,
-                                       .microbatch = STEP_NONE,
-                                       .pass = STEP_NONE};
+    program_begin_phase(builder, PHASE_OPTIMIZER);
     if (!plan->overlaps_gradient_reduction && !plan_reduces_each_pass(plan))
         append_exposed_reductions(builder);
     append_shared_reduction(builder);

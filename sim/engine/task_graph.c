@@ -161,21 +161,28 @@ task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t 
     return add_on_lane(graph, task, lane);
 }
 
-uint32_t
-task_graph_add_tasks(struct task_graph *graph, const struct task *tasks, size_t count)
+struct task *
+task_graph_room(struct task_graph *graph, size_t count)
 {
-    size_t first = graph->task_count;
-    assert(count > 0 && first + count <= INT32_MAX);
-    for (size_t i = 0; i < count; i++) {
-        check_task(graph, &tasks[i]);
-        assert(tasks[i].lane < graph->lane_count);
-        graph->lanes[tasks[i].lane].task_count++;
-    }
-    graph->tasks = arena_grow(graph->arena, graph->tasks, first + count - 1,
+    assert(count > 0 && graph->task_count + count <= INT32_MAX);
+    graph->tasks = arena_grow(graph->arena, graph->tasks, graph->task_count + count - 1,
                               &graph->task_capacity, sizeof *graph->tasks);
-    memcpy(graph->tasks + first, tasks, count * sizeof *tasks);
+    return &graph->tasks[graph->task_count];
+}
+
+uint32_t
+task_graph_add_written(struct task_graph *graph, size_t count)
+{
+    uint32_t first = (uint32_t)graph->task_count;
+    assert(first + count <= graph->task_capacity);
+    for (size_t i = first; i < first + count; i++) {
+        const struct task *task = &graph->tasks[i];
+        check_task(graph, task);
+        assert(task->lane < graph->lane_count);
+        graph->lanes[task->lane].task_count++;
+    }
     graph->task_count += count;
-    return (uint32_t)first;
+    return first;
 }
 
 uint32_t

@@ -69,8 +69,10 @@ int32_t task_graph_add_demand(struct task_graph *graph, const struct task_demand
  * much: on a GPU that places the work of one kernel before that of the next. 0 until said. */
 void task_graph_set_hold(struct task_graph *graph, int32_t demand, int64_t hold_ps);
 uint32_t task_graph_add_task(struct task_graph *graph, const struct task *task, uint32_t lane);
-/* At least one, each on the lane that stands in it; the index of the first. */
-uint32_t task_graph_add_tasks(struct task_graph *graph, const struct task *tasks, size_t count);
+/* Several in two steps: room for as many, and then those of them that were written there, each with
+ * its lane; the index of the first. */
+struct task *task_graph_room(struct task_graph *graph, size_t count);
+uint32_t task_graph_add_written(struct task_graph *graph, size_t count);
 /* A rendezvous: starts when it is at the head of every one of the lanes (each named once). */
 uint32_t task_graph_add_joint_task(struct task_graph *graph, const struct task *task,
                                    const uint32_t *lanes, size_t lane_count);

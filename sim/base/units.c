@@ -5,12 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-double
-units_s_from_ps(int64_t ps)
-{
-    return (double)ps / UNITS_PS_PER_S;
-}
-
 /* From here on a whole number of the last prefix is too long to read. */
 static const double LONGEST = 999999.5;
 

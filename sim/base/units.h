@@ -30,7 +30,11 @@ units_ps_from_s(double s)
     assert(s >= 0 && s < 9.2e6 && "a time within the clock's 106 days");
     return units_whole_ps(s * UNITS_PS_PER_S);
 }
-double units_s_from_ps(int64_t ps);
+static inline double
+units_s_from_ps(int64_t ps)
+{
+    return (double)ps / UNITS_PS_PER_S;
+}
 
 struct units_text units_format_s(double s);                     /* "1.24 ms" */
 struct units_text units_format_bytes(double bytes);             /* "17.7 GB", powers of 1000 */

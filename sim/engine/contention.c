@@ -342,6 +342,8 @@ move_behind_others(struct contention *contention, struct link *link)
 {
     const struct supply *supply = &contention->supplies[link->resource];
     uint32_t last = (uint32_t)supply->member_count - 1;
+    if (link->place == last)
+        return; /* mostly: it took the place of one that had joined last */
     struct member own = supply->members[link->place];
     supply->members[link->place] = supply->members[last];
     contention->links[supply->members[last].link].place = link->place;

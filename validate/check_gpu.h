@@ -324,7 +324,8 @@ check_gpu_open(enum gpu_vendor vendor)
     gpu.modules[DTYPE_FP32] = &check_gpu_vendor;
     memcpy(&gpu.libraries.api.blas_version, &version, sizeof version);
     check_gpu_vendor = vendor;
-    check_gpu_faults = (struct check_gpu_faults){-1, -1, -1, -1, -1, -1, -1, NULL, false};
+    check_gpu_faults =
+        (struct check_gpu_faults){-1, -1, -1, -1, -1, -1, -1, -1, -1, NULL, false};
     check_gpu_live = check_gpu_launches = 0;
     check_gpu_open_threads();
     return gpu;

@@ -105,6 +105,14 @@ check_gpu_meet_ranks(struct check_gpu_set *set)
     return true;
 }
 
+/* Within enter and leave, until somebody aborts. */
+static void
+check_gpu_stay(const struct check_gpu_set *set)
+{
+    while (check_gpu_yield(set))
+        continue;
+}
+
 /* The sum over ranks of elements [begin, + count), or, of a gather, rank by rank. */
 struct check_gpu_collective {
     size_t begin, count;
@@ -121,9 +129,12 @@ check_gpu_run_collective(struct check_gpu_communicator *own, const float *from, 
         return CHECK_GPU_FAULT;
     check_gpu_count(&check_gpu_launches, 1);
     float *result = calloc(total, sizeof *result);
+    bool is_stuck = check_gpu_fails(&check_gpu_faults.stuck);
     check_gpu_enter();
+    if (is_stuck)
+        check_gpu_stay(set);
     set->from[own->rank] = from;
-    bool is_met = check_gpu_meet_ranks(set);
+    bool is_met = !is_stuck && check_gpu_meet_ranks(set);
     for (size_t i = 0; is_met && i < total; i++) {
         if (work.is_gather)
             result[i] = set->from[i / work.count][i % work.count];
@@ -251,6 +262,14 @@ check_gpu_group_end(void)
     return is_well ? 0 : CHECK_GPU_FAULT;
 }
 
+static int
+check_gpu_communicator_error(void *communicator, int *fault)
+{
+    (void)communicator;
+    *fault = check_gpu_fails(&check_gpu_faults.link) ? CHECK_GPU_FAULT : 0;
+    return 0;
+}
+
 static const char *
 check_gpu_collectives_text(int status)
 {
@@ -273,6 +292,7 @@ check_gpu_add_collectives(struct gpu_api *api)
     api->communicators_new = check_gpu_communicators_new;
     api->communicator_free = check_gpu_communicator_free;
     api->communicator_abort = check_gpu_communicator_abort;
+    api->communicator_error = check_gpu_communicator_error;
     api->collectives_error_text = check_gpu_collectives_text;
     api->group_start = check_gpu_group_start;
     api->group_end = check_gpu_group_end;

@@ -8,6 +8,8 @@
 /* Calls of each sort until one fails; negative: never. */
 struct check_gpu_faults {
     int memory, launch, copy, event, choice, exchange, stream;
+    int stuck;           /* an exchange that does not go on until somebody aborts it */
+    int link;            /* a question to a communicator that tells of a fault */
     const char *missing; /* a kernel */
     bool is_wrong;       /* products are a thousandth too large */
 };

@@ -1,9 +1,12 @@
 /* `measure --step RUN`: its options, the world of processes, and its one line of output. */
 #include "validate/measure_step.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <unistd.h>
 
 #include "validate/training_measure.h"
 
@@ -14,6 +17,7 @@ struct asked {
     struct training_effort effort;
     const char **settings; /* of the question */
     const char *backend, *library_path;
+    double timeout_s; /* 0: not said */
 };
 
 static int
@@ -49,6 +53,8 @@ take_option(struct asked *asked, const char *option, const char *value)
         return strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0 ||
                strcmp(value, "hip") == 0;
     }
+    if (strcmp(option, "--timeout") == 0)
+        return parse_number(value, 1, 1e6, &asked->timeout_s);
     if (strcmp(option, "--seconds") == 0)
         return parse_number(value, 0, 1e5, &asked->effort.budget_s);
     if (strcmp(option, "--steps") == 0 && parse_number(value, 1, 1e6, &number)) {
@@ -107,7 +113,31 @@ open_gpu(const struct asked *asked, const struct process_group *world, struct gp
         return error_add(errors, ERROR_INFEASIBLE, "",
                          "one process drives the GPU: no mpirun with --backend %s",
                          asked->backend);
-    return gpu_open(gpu, vendor, asked->library_path, 0, arena, errors);
+    if (!gpu_open(gpu, vendor, asked->library_path, 0, arena, errors))
+        return false;
+    if (asked->timeout_s > 0)
+        gpu->options.timeout_s = asked->timeout_s;
+    return true;
+}
+
+/* On rank 0: the others end with it, by mpirun. */
+static void
+tell_timeout(int signal_number)
+{
+    static const char text[] = "measure --step: the processes did not end in time\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(written > 0 ? NOT_ALL : signal_number);
+}
+
+/* A process that waits in an exchange for one that is stuck waits for ever. */
+static void
+limit_processes(const struct asked *asked, const struct process_group *world)
+{
+    if (asked->timeout_s <= 0 || world->size < 2)
+        return;
+    if (world->rank == 0)
+        (void)signal(SIGALRM, tell_timeout);
+    (void)alarm((unsigned)asked->timeout_s);
 }
 
 static int
@@ -128,6 +158,7 @@ run(const struct asked *asked, const struct process_group *world, struct arena *
     bool is_gpu = strcmp(asked->backend, "cpu") != 0;
     if (is_gpu && !open_gpu(asked, world, &gpu, arena, &errors))
         return report(&errors, world->rank);
+    limit_processes(asked, world);
     bool is_measured = training_measure(&asked->question, &asked->effort, world,
                                         is_gpu ? &gpu : NULL, &out, &errors);
     if (is_gpu)

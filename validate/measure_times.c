@@ -39,6 +39,13 @@ measure_core_clock(void)
     return (struct measure_clock){.now_s = core_now_s};
 }
 
+void
+measure_rest(void)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    (void)nanosleep(&millisecond, NULL);
+}
+
 static int
 compare_doubles(const void *a, const void *b)
 {

@@ -35,6 +35,8 @@ struct measure_times {
 struct measure_clock measure_system_clock(void);
 /* The time that this thread has had a core: stands still while others have it. */
 struct measure_clock measure_core_clock(void);
+/* Leaves the core to others for about a millisecond. */
+void measure_rest(void);
 
 /* Warm-ups take turns 0, 1, ...; timed repeats go on from there. */
 struct measure_times measure_times_take(const struct measure_work *work,

@@ -78,9 +78,13 @@ static void
 wait_for(void *context)
 {
     struct training_gpu *machine = context;
+    if (machine->meeting != NULL)
+        training_gpu_meeting_wait(machine->meeting, machine->rank);
     if (training_gpu_is_well(machine))
         (void)gpu_ok(machine->gpu, api_of(machine)->stream_wait(machine->gpu->stream),
                      "running a training step", &machine->errors);
+    if (machine->meeting != NULL)
+        training_gpu_meeting_go_on(machine->meeting, machine->rank);
     (void)training_gpu_is_well(machine); /* who fails tells those that wait for it */
 }
 

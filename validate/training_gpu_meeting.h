@@ -2,7 +2,8 @@
  *
  * A rank that has failed does not come to the next exchange, and the others would wait for it: on
  * their GPUs, or on the host while the library connects. The first that fails aborts all
- * communicators; nobody enters an exchange after that. */
+ * communicators; nobody enters an exchange after that. Where nobody fails and yet somebody waits,
+ * as for a link or a rank that is stuck, a thread of its own that watches does so. */
 #ifndef VALIDATE_TRAINING_GPU_MEETING_H
 #define VALIDATE_TRAINING_GPU_MEETING_H
 
@@ -26,8 +27,23 @@ void *const *training_gpu_meeting_join(struct training_gpu_meeting *meeting, con
 bool training_gpu_meeting_enter(struct training_gpu_meeting *meeting, int rank);
 void training_gpu_meeting_leave(struct training_gpu_meeting *meeting, int rank);
 
+/* A rank waits for its GPU between the two. */
+void training_gpu_meeting_wait(struct training_gpu_meeting *meeting, int rank);
+void training_gpu_meeting_go_on(struct training_gpu_meeting *meeting, int rank);
+
 /* This rank has failed; the second time, or when another was first, nothing happens. */
 void training_gpu_meeting_fail(struct training_gpu_meeting *meeting, int rank);
+
+/* Before all ranks run a step, and at the end of each. */
+void training_gpu_meeting_begin(struct training_gpu_meeting *meeting);
+void training_gpu_meeting_end(struct training_gpu_meeting *meeting);
+
+/* Until all ranks have ended: fails the rank that is in an exchange or waits for its GPU for longer
+ * than that, or whose communicator tells of a fault. */
+void training_gpu_meeting_watch(struct training_gpu_meeting *meeting, double timeout_s);
+
+/* What the watch saw, "" while nothing; of the rank that failed first. */
+const char *training_gpu_meeting_fault(const struct training_gpu_meeting *meeting);
 
 /* The rank that failed first; -1: none has. */
 int training_gpu_meeting_failed(const struct training_gpu_meeting *meeting);

@@ -152,10 +152,8 @@ training_gpus_free(struct training_gpus *all)
 /* ---- Running */
 
 static void
-run_rank(void *context, int index)
+run_step(const struct training_gpus *all, struct rank *rank)
 {
-    struct training_gpus *all = context;
-    struct rank *rank = &all->ranks[index];
     struct training *step = rank->step;
     turn_to(rank);
     step->number = all->call.number;
@@ -167,10 +165,27 @@ run_rank(void *context, int index)
     training_times_end_step(&step->times);
 }
 
+/* A thread for each rank, and behind them one that watches over their exchanges. */
+static void
+run_rank(void *context, int index)
+{
+    struct training_gpus *all = context;
+    if (index == all->count) {
+        training_gpu_meeting_watch(all->meeting, all->ranks[0].gpu->options.timeout_s);
+        return;
+    }
+    run_step(all, &all->ranks[index]);
+    training_gpu_meeting_end(all->meeting);
+}
+
 static bool
 take_fault(const struct training_gpus *all, struct error_list *errors)
 {
-    for (int i = 0, first = training_gpu_meeting_failed(all->meeting); i < all->count; i++) {
+    int first = training_gpu_meeting_failed(all->meeting);
+    const char *fault = training_gpu_meeting_fault(all->meeting);
+    if (first >= 0 && *fault != '\0')
+        return error_add(errors, ERROR_INFEASIBLE, "", "GPU %d: %s", first, fault);
+    for (int i = 0; i < all->count; i++) {
         const struct training_device *device = all->ranks[i].step->device;
         if ((first < 0 || first == i) && training_device_failed(device))
             return error_add(errors, device->errors->items[0].kind, "", "GPU %d: %s", i,
@@ -186,7 +201,8 @@ training_gpus_run(struct training_gpus *all, struct training_gpus_call call,
     all->call = call;
     if (!take_fault(all, errors))
         return false;
-    if (!cpu_threads_each(all->count, run_rank, all))
+    training_gpu_meeting_begin(all->meeting);
+    if (!cpu_threads_each(all->count + (all->count > 1), run_rank, all))
         return error_add(errors, ERROR_INFEASIBLE, "",
                          "the system has no threads left for %d GPUs", all->count);
     turn_to(&all->ranks[0]);

@@ -194,6 +194,24 @@ START_TEST(nobody_waits_for_a_gpu_that_failed)
 }
 END_TEST
 
+/* No call fails: one does not come back, or a link is down and the library alone knows. */
+START_TEST(an_exchange_that_hangs_is_aborted)
+{
+    struct training_shape shape = SMALL;
+    const double patience_s = 0.3;
+    shape.global_batch_sequences = 4;
+    shape.data = shape.expert = _i;
+    open_gpus(GPU_CUDA);
+    gpus[0].options.timeout_s = patience_s;
+    check_fault(&shape, &check_gpu_faults.stuck, 1,
+                ": NCCL: an exchange did not end in 0.3 s and was aborted");
+    gpus[0].options.timeout_s = 60;
+    check_gpu_faults.stuck = 0;
+    check_fault(&shape, &check_gpu_faults.link, 5, ": NCCL: unhandled system error");
+    close_gpus();
+}
+END_TEST
+
 START_TEST(more_ranks_than_gpus_are_refused)
 {
     struct error_list errors = {0};
@@ -240,6 +258,7 @@ training_gpus_suite(void)
     tcase_add_loop_test(plans, stages, 1, 3);
     tcase_add_test(plans, muon_moves_all_copies_alike);
     tcase_add_test(faults, nobody_waits_for_a_gpu_that_failed);
+    tcase_add_loop_test(faults, an_exchange_that_hangs_is_aborted, 2, 5);
     tcase_add_test(faults, more_ranks_than_gpus_are_refused);
     tcase_add_test(faults, a_gpu_without_memory_is_told);
     suite_add_tcase(suite, plans);

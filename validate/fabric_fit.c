@@ -8,6 +8,7 @@
 #include "validate/fabric_fit.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "hw/collective.h"
 #include "sim/base/json_edit.h"
@@ -178,21 +179,41 @@ sigma_of(const struct fitting *fitting, enum collective_kind kind)
 /* ---- The file */
 
 struct writing {
-    const struct fabric_fit_question *question;
+    const struct json *file;
+    const char *source;
     struct json_edit edit;
     struct arena *arena;
 };
 
+/* A number of a tuning that the file leaves out joins it; the file as it is where there is no such
+ * tuning. NULL after adding a fault. */
+static const struct json *
+with_number(const struct json *file, const char *path, struct arena *arena,
+            struct error_list *errors)
+{
+    const char *name = strrchr(path, '.') + 1;
+    const struct json *object =
+        json_at(file, arena_format(arena, "%.*s", (int)(name - 1 - path), path));
+    struct json_edit edit = {0};
+    struct text text = text_new(arena);
+    if (!object || json_kind(object) != JSON_KIND_OBJECT || json_count(object) == 0 ||
+        json_member(object, name))
+        return file;
+    json_edit_add(&edit, object, name, "{\"value\": 0, \"source\": \"\"}", arena);
+    json_edit_apply(&edit, file, &text);
+    return json_read_text(arena, "the fabric", 1, text.bytes, text.length, errors);
+}
+
 static bool
 put(struct writing *writing, const char *path, double value, struct error_list *errors)
 {
-    const struct json *object = json_at(writing->question->file, path);
+    const struct json *object = json_at(writing->file, path);
     if (!object || !json_member(object, "value") || !json_member(object, "source"))
-        return json_fail(writing->question->file, errors,
-                         "lacks %s, that a fit wants to put there", path);
+        return json_fail(writing->file, errors, "lacks %s, that a fit wants to put there",
+                         path);
     struct text source = text_new(writing->arena);
     struct json_writer writer = json_writer_new(&source, false);
-    json_write_string(&writer, writing->question->source);
+    json_write_string(&writer, writing->source);
     json_edit_replace(&writing->edit, json_member(object, "value"),
                       arena_format(writing->arena, "%.4g", value), writing->arena);
     json_edit_replace(&writing->edit, json_member(object, "source"), source.bytes,
@@ -200,25 +221,39 @@ put(struct writing *writing, const char *path, double value, struct error_list *
     return true;
 }
 
+/* How far each measured kind is off, behind the numbers that were fitted. */
+static void
+add_sigmas(struct fitting *fitting, struct arena *arena)
+{
+    for (int i = 0; i < COLLECTIVE_KIND_COUNT; i++) {
+        enum collective_kind kind = (enum collective_kind)i;
+        double *sigma = &fitting->cluster->fabric.tunings[i].relative_sigma;
+        const char *path =
+            arena_format(arena, "collectives.%s.relative_sigma", collective_kind_name(kind));
+        if (rows_of_kind(fitting, kind) == 0)
+            continue;
+        *sigma = sigma_of(fitting, kind);
+        add_number(fitting, (struct number){.value = sigma, .path = path});
+    }
+}
+
 static bool
 write_file(const struct fitting *fitting, struct text *out, struct error_list *errors)
 {
-    struct writing writing = {.question = fitting->question, .arena = out->arena};
+    const struct fabric_fit_question *question = fitting->question;
+    struct writing writing = {
+        .file = question->file, .source = question->source, .arena = out->arena};
     bool is_whole = true;
+    for (size_t i = 0; i < fitting->number_count && writing.file; i++)
+        writing.file = with_number(writing.file, fitting->numbers[i].path, out->arena, errors);
+    if (!writing.file)
+        return false;
     for (size_t i = 0; i < fitting->number_count; i++)
         is_whole =
             put(&writing, fitting->numbers[i].path, *fitting->numbers[i].value, errors) &&
             is_whole;
-    for (int i = 0; i < COLLECTIVE_KIND_COUNT; i++) {
-        enum collective_kind kind = (enum collective_kind)i;
-        const char *path = arena_format(out->arena, "collectives.%s.relative_sigma",
-                                        collective_kind_name(kind));
-        double sigma = fitting->cluster->fabric.tunings[i].relative_sigma;
-        if (rows_of_kind(fitting, kind) > 0)
-            is_whole = put(&writing, path, sigma, errors) && is_whole;
-    }
     if (is_whole)
-        json_edit_apply(&writing.edit, writing.question->file, out);
+        json_edit_apply(&writing.edit, writing.file, out);
     return is_whole;
 }
 
@@ -258,9 +293,6 @@ fabric_fit(const struct fabric_fit_question *question, struct fabric_fit *fit, s
     find_numbers(&fitting, out->arena);
     if (!descend(&fitting, out->arena, errors))
         return false;
-    for (int i = 0; i < COLLECTIVE_KIND_COUNT; i++)
-        if (rows_of_kind(&fitting, (enum collective_kind)i) > 0)
-            fit->cluster.fabric.tunings[i].relative_sigma =
-                sigma_of(&fitting, (enum collective_kind)i);
+    add_sigmas(&fitting, out->arena);
     return write_file(&fitting, out, errors);
 }

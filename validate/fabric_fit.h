@@ -9,7 +9,7 @@
 
 struct fabric_fit_question {
     const struct cluster *cluster; /* whose fabric is the one to begin with */
-    const struct json *file;       /* of that fabric, with a tuning of each measured kind */
+    const struct json *file;       /* of that fabric, with some tuning of each measured kind */
     const struct measured_list *list;
     uint64_t seed;      /* of the split */
     const char *source; /* of the fitted numbers: "fitted on 2026-11-21: ..." */

@@ -85,6 +85,27 @@ START_TEST(the_fabric_that_made_the_times_is_found)
 }
 END_TEST
 
+/* H200's fabric says of no collective but one how far it is off, and of two no own part. */
+START_TEST(what_a_file_leaves_out_joins_it)
+{
+    struct text out = text_new(arena);
+    struct fabric_fit fit;
+    struct fabric fabric;
+    file = json_read_file(arena, "configs/fabrics/h200-nvlink.json", &errors);
+    ck_assert(fabric_read(file, &begin.fabric, &errors));
+    ck_assert_ptr_null(json_at(file, "collectives.broadcast.own_part_ratio"));
+    struct measured_list list = list_of(begin);
+    struct fabric_fit_question question = {&begin, file, &list, 1, "here"};
+    ck_assert_msg(fabric_fit(&question, &fit, &out, &errors), "%s", errors.items[0].what);
+    const struct json *written = check_json_read(arena, out.bytes);
+    ck_assert(fabric_read(written, &fabric, &errors));
+    ck_assert_str_eq(
+        json_as_string(json_at(written, "collectives.broadcast.own_part_ratio.source")),
+        "here");
+    ck_assert_double_gt(fabric.tunings[COLLECTIVE_ALL_REDUCE].relative_sigma, 0);
+}
+END_TEST
+
 static void
 check_refused(const struct json *of, const char *lines, const char *what)
 {
@@ -135,6 +156,7 @@ fabric_fit_suite(void)
     TCase *tests = tcase_create("fit");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_fabric_that_made_the_times_is_found);
+    tcase_add_test(tests, what_a_file_leaves_out_joins_it);
     tcase_add_test(tests, what_cannot_be_fitted_is_said);
     tcase_add_test(tests, a_file_without_the_number_is_named);
     suite_add_tcase(suite, tests);

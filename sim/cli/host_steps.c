@@ -15,8 +15,9 @@
 
 enum { LIST_BYTES_MAX = 1 << 20 };
 
-/* Of one core, when there is no cluster: what an exchange would cost does not matter. */
+/* When there is no cluster: of cores, of which there is one, and of GPUs. */
 static const char FABRIC_PATH[] = "configs/fabrics/host-shared.json";
+static const char GPU_FABRIC_PATH[] = "configs/fabrics/h200-nvlink.json";
 
 struct taking {
     const struct host_steps_question *question;
@@ -43,7 +44,10 @@ write_cluster(struct taking *taking)
     const char *device = taking->question->device_path, *slash = strrchr(device, '/');
     struct text text = text_new(taking->arena);
     struct json_writer writer = json_writer_new(&text, true);
-    const struct json *fabric = json_read_file(taking->arena, FABRIC_PATH, taking->errors);
+    const char *backend = taking->question->backend;
+    bool is_gpu = *backend && strcmp(backend, "cpu") != 0;
+    const struct json *fabric =
+        json_read_file(taking->arena, is_gpu ? GPU_FABRIC_PATH : FABRIC_PATH, taking->errors);
     if (!fabric)
         return false;
     taking->cluster_path = arena_format(taking->arena, "%s.alone.json", taking->stem);
